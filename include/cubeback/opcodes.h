@@ -1,0 +1,344 @@
+/// cubeback/opcodes.h: the number and the parameters of every operation.
+///
+/// An opcode is family << 8 | index. Scalar forms have the index of their tensor form. Parameter
+/// structs are flat; zero in every member but struct_size is the default.
+#ifndef CUBEBACK_OPCODES_H
+#define CUBEBACK_OPCODES_H
+
+#include <cubeback/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    CBK_FAMILY_VIEW = 0x01,
+    CBK_FAMILY_UNARY = 0x02,
+    CBK_FAMILY_BINARY = 0x03,
+    CBK_FAMILY_BINARY_SCALAR = 0x04,
+    CBK_FAMILY_COMPARE = 0x05,
+    CBK_FAMILY_COMPARE_SCALAR = 0x06,
+    CBK_FAMILY_TERNARY = 0x07,
+    CBK_FAMILY_CAST = 0x08,
+    CBK_FAMILY_CREATE = 0x09,
+    CBK_FAMILY_MOVE = 0x0a,
+    CBK_FAMILY_REDUCE = 0x0b,
+    CBK_FAMILY_SOFTMAX = 0x0c,
+    CBK_FAMILY_MATMUL = 0x0d,
+    CBK_FAMILY_INDEX = 0x0e,
+    CBK_FAMILY_RANDOM = 0x0f
+};
+
+enum {
+    CBK_OP_NONE = 0,
+
+    // views: metadata only
+    CBK_OP_RESHAPE = 0x0100,
+    CBK_OP_PERMUTE = 0x0101,
+    CBK_OP_EXPAND = 0x0102,
+    CBK_OP_SLICE = 0x0103,
+    CBK_OP_FLIP = 0x0104,
+    CBK_OP_UNFOLD = 0x0105,
+    CBK_OP_SQUEEZE = 0x0106,
+    CBK_OP_UNSQUEEZE = 0x0107,
+    CBK_OP_DIAGONAL = 0x0108,
+    CBK_OP_TRANSPOSE = 0x0109,
+
+    // unary
+    CBK_OP_NEG = 0x0200,
+    CBK_OP_ABS = 0x0201,
+    CBK_OP_SIGN = 0x0202,
+    CBK_OP_RECIP = 0x0203,
+    CBK_OP_SQUARE = 0x0204,
+    CBK_OP_SQRT = 0x0205,
+    CBK_OP_RSQRT = 0x0206,
+    CBK_OP_EXP = 0x0207,
+    CBK_OP_EXPM1 = 0x0208,
+    CBK_OP_LOG = 0x0209,
+    CBK_OP_LOG1P = 0x020a,
+    CBK_OP_SIN = 0x020b,
+    CBK_OP_COS = 0x020c,
+    CBK_OP_TAN = 0x020d,
+    CBK_OP_ASIN = 0x020e,
+    CBK_OP_ACOS = 0x020f,
+    CBK_OP_ATAN = 0x0210,
+    CBK_OP_SINH = 0x0211,
+    CBK_OP_COSH = 0x0212,
+    CBK_OP_TANH = 0x0213,
+    CBK_OP_ASINH = 0x0214,
+    CBK_OP_ACOSH = 0x0215,
+    CBK_OP_ATANH = 0x0216,
+    CBK_OP_ERF = 0x0217,
+    CBK_OP_FLOOR = 0x0218,
+    CBK_OP_CEIL = 0x0219,
+    CBK_OP_ROUND = 0x021a,
+    CBK_OP_TRUNC = 0x021b,
+    CBK_OP_LOGICAL_NOT = 0x021c,
+    CBK_OP_BITWISE_NOT = 0x021d,
+    CBK_OP_IS_NAN = 0x021e,
+    CBK_OP_IS_INF = 0x021f,
+    CBK_OP_IS_FINITE = 0x0220,
+    CBK_OP_RELU = 0x0221,
+    CBK_OP_SIGMOID = 0x0222,
+    CBK_OP_LOG_SIGMOID = 0x0223,
+    CBK_OP_GELU = 0x0224,
+    CBK_OP_SILU = 0x0225,
+    CBK_OP_SOFTPLUS = 0x0226,
+    CBK_OP_MISH = 0x0227,
+    CBK_OP_LEAKY_RELU = 0x0228,
+    CBK_OP_ELU = 0x0229,
+    CBK_OP_HARD_SIGMOID = 0x022a,
+
+    // binary; the scalar form of 0x03nn is 0x04nn
+    CBK_OP_ADD = 0x0300,
+    CBK_OP_SUB = 0x0301,
+    CBK_OP_MUL = 0x0302,
+    CBK_OP_DIV = 0x0303,
+    CBK_OP_REMAINDER = 0x0304,
+    CBK_OP_POW = 0x0305,
+    CBK_OP_ATAN2 = 0x0306,
+    CBK_OP_HYPOT = 0x0307,
+    CBK_OP_MAXIMUM = 0x0308,
+    CBK_OP_MINIMUM = 0x0309,
+    CBK_OP_BITWISE_AND = 0x030a,
+    CBK_OP_BITWISE_OR = 0x030b,
+    CBK_OP_BITWISE_XOR = 0x030c,
+    CBK_OP_SHIFT_LEFT = 0x030d,
+    CBK_OP_SHIFT_RIGHT = 0x030e,
+    CBK_OP_LOGICAL_AND = 0x030f,
+    CBK_OP_LOGICAL_OR = 0x0310,
+    CBK_OP_LOGICAL_XOR = 0x0311,
+
+    CBK_OP_ADD_SCALAR = 0x0400,
+    CBK_OP_SUB_SCALAR = 0x0401,
+    CBK_OP_MUL_SCALAR = 0x0402,
+    CBK_OP_DIV_SCALAR = 0x0403,
+    CBK_OP_REMAINDER_SCALAR = 0x0404,
+    CBK_OP_POW_SCALAR = 0x0405,
+    CBK_OP_ATAN2_SCALAR = 0x0406,
+    CBK_OP_HYPOT_SCALAR = 0x0407,
+    CBK_OP_MAXIMUM_SCALAR = 0x0408,
+    CBK_OP_MINIMUM_SCALAR = 0x0409,
+    CBK_OP_BITWISE_AND_SCALAR = 0x040a,
+    CBK_OP_BITWISE_OR_SCALAR = 0x040b,
+    CBK_OP_BITWISE_XOR_SCALAR = 0x040c,
+    CBK_OP_SHIFT_LEFT_SCALAR = 0x040d,
+    CBK_OP_SHIFT_RIGHT_SCALAR = 0x040e,
+
+    // comparison; the scalar form of 0x05nn is 0x06nn
+    CBK_OP_EQUAL = 0x0500,
+    CBK_OP_NOT_EQUAL = 0x0501,
+    CBK_OP_LESS = 0x0502,
+    CBK_OP_LESS_EQUAL = 0x0503,
+    CBK_OP_GREATER = 0x0504,
+    CBK_OP_GREATER_EQUAL = 0x0505,
+
+    CBK_OP_EQUAL_SCALAR = 0x0600,
+    CBK_OP_NOT_EQUAL_SCALAR = 0x0601,
+    CBK_OP_LESS_SCALAR = 0x0602,
+    CBK_OP_LESS_EQUAL_SCALAR = 0x0603,
+    CBK_OP_GREATER_SCALAR = 0x0604,
+    CBK_OP_GREATER_EQUAL_SCALAR = 0x0605,
+
+    // ternary
+    CBK_OP_WHERE = 0x0700,
+    CBK_OP_MASK_FILL = 0x0701,
+    CBK_OP_CLAMP = 0x0702,
+
+    CBK_OP_CAST = 0x0800,
+
+    // creation
+    CBK_OP_FILL = 0x0900,
+    CBK_OP_ARANGE = 0x0901,
+
+    // moves
+    CBK_OP_COPY = 0x0a00,
+    CBK_OP_SLICE_ASSIGN = 0x0a01,
+    CBK_OP_CAT = 0x0a02,
+
+    // reductions
+    CBK_OP_SUM = 0x0b00,
+    CBK_OP_MEAN = 0x0b01,
+    CBK_OP_PROD = 0x0b02,
+    CBK_OP_MAX = 0x0b03,
+    CBK_OP_MIN = 0x0b04,
+    CBK_OP_ARGMAX = 0x0b05,
+    CBK_OP_ARGMIN = 0x0b06,
+    CBK_OP_ANY = 0x0b07,
+    CBK_OP_ALL = 0x0b08,
+
+    CBK_OP_SOFTMAX = 0x0c00,
+    CBK_OP_LOG_SOFTMAX = 0x0c01,
+
+    CBK_OP_MATMUL = 0x0d00,
+
+    // indexing
+    CBK_OP_GATHER = 0x0e00,
+    CBK_OP_SELECT = 0x0e01,
+    CBK_OP_SCATTER = 0x0e02,
+    CBK_OP_SELECT_ASSIGN = 0x0e03,
+
+    // random
+    CBK_OP_RANDOM_UNIFORM = 0x0f00,
+    CBK_OP_RANDOM_NORMAL = 0x0f01,
+    CBK_OP_RANDOM_BERNOULLI = 0x0f02,
+    CBK_OP_RANDOM_INTEGER = 0x0f03
+};
+
+/// reshape, expand: one length may be -1 (reshape: inferred; expand: as the input's).
+typedef struct cbk_shape_params {
+    uint32_t struct_size;
+    uint32_t rank;
+    int64_t shape[CBK_MAX_RANK];
+} cbk_shape_params;
+
+/// permute (a permutation of all axes), flip, squeeze (count 0: all axes, for squeeze those of
+/// length 1), unsqueeze (places in the result), transpose (two axes; count 0: the last two).
+typedef struct cbk_axes_params {
+    uint32_t struct_size;
+    uint32_t axis_count;
+    int32_t axes[CBK_MAX_RANK];
+} cbk_axes_params;
+
+/// slice, slice_assign. For each of the first `axis_count` axes: elements start <= i < stop, then
+/// every |step|-th of them; a negative step walks the same range from stop - 1 downward. Negative
+/// start and stop count from the end; both are clamped to the axis. step 0 means 1. stop
+/// INT64_MAX: to the end. Axes past `axis_count` are whole.
+typedef struct cbk_slice_params {
+    uint32_t struct_size;
+    uint32_t axis_count;
+    int64_t start[CBK_MAX_RANK];
+    int64_t stop[CBK_MAX_RANK];
+    int64_t step[CBK_MAX_RANK];
+} cbk_slice_params;
+
+/// unfold: windows of `size` every `step` elements of `axis`; the window axis is appended.
+typedef struct cbk_unfold_params {
+    uint32_t struct_size;
+    int32_t axis;
+    int64_t size;
+    int64_t step; ///< 0: 1
+} cbk_unfold_params;
+
+/// diagonal: axes {0, 0} mean the last two; offset > 0 lies above the main diagonal.
+typedef struct cbk_diagonal_params {
+    uint32_t struct_size;
+    int32_t axis1;
+    int32_t axis2;
+    uint32_t reserved;
+    int64_t offset;
+} cbk_diagonal_params;
+
+enum { CBK_GELU_EXACT = 0, CBK_GELU_TANH = 1 };
+
+/// Activations with constants. A left-out scalar has the default named at the operation.
+typedef struct cbk_activation_params {
+    uint32_t struct_size;
+    uint32_t variant; ///< gelu: CBK_GELU_*
+    cbk_scalar alpha; ///< leaky_relu slope (0.01), elu alpha (1), hard_sigmoid (1/6), softplus beta (1)
+    cbk_scalar beta;  ///< hard_sigmoid (1/2), softplus threshold (20)
+} cbk_activation_params;
+
+/// Output dtype of is_nan, is_inf, is_finite, logical_not on numbers, any, all.
+typedef struct cbk_bool_params {
+    uint32_t struct_size;
+    cbk_dtype out_dtype; ///< bool or bool32; 0: bool inputs' own, else the device's default
+} cbk_bool_params;
+
+typedef struct cbk_scalar_params {
+    uint32_t struct_size;
+    uint32_t reversed; ///< 1: scalar op x instead of x op scalar
+    cbk_scalar scalar;
+} cbk_scalar_params;
+
+typedef struct cbk_compare_params {
+    uint32_t struct_size;
+    cbk_dtype out_dtype; ///< bool or bool32; 0: the device's default
+    cbk_scalar scalar;   ///< scalar forms only
+} cbk_compare_params;
+
+typedef struct cbk_clamp_params {
+    uint32_t struct_size;
+    uint32_t reserved;
+    cbk_scalar low;  ///< left out: no lower bound
+    cbk_scalar high; ///< left out: no upper bound
+} cbk_clamp_params;
+
+typedef struct cbk_cast_params {
+    uint32_t struct_size;
+    cbk_dtype dtype;
+} cbk_cast_params;
+
+/// fill, arange (rank 1, shape[0] = length): element = value, or value + i * step.
+typedef struct cbk_create_params {
+    uint32_t struct_size;
+    cbk_dtype dtype; ///< 0: the device's default float (fill) or int (arange)
+    uint32_t rank;
+    uint32_t reserved;
+    int64_t shape[CBK_MAX_RANK];
+    cbk_scalar value; ///< left out: 0
+    cbk_scalar step;  ///< arange; left out: 1
+} cbk_create_params;
+
+typedef struct cbk_axis_params {
+    uint32_t struct_size;
+    int32_t axis;
+} cbk_axis_params;
+
+typedef struct cbk_reduce_params {
+    uint32_t struct_size;
+    uint32_t axis_count; ///< 0: all axes
+    int32_t axes[CBK_MAX_RANK];
+    uint32_t drop_axes;  ///< 0: a reduced axis stays with length 1; 1: it goes. With all axes
+                         ///< reduced by axis_count 0 the result has rank 0 in any case
+    cbk_dtype out_dtype; ///< 0: see the operation
+} cbk_reduce_params;
+
+/// exact: the inputs' arithmetic with f32 accumulation for f16 and bf16 (f64, integers: their
+/// own). Others may round operands on their way into a matrix unit.
+enum {
+    CBK_PRECISION_DEFAULT = 0, ///< exact; tf32 where an operand is flex32
+    CBK_PRECISION_EXACT = 1,
+    CBK_PRECISION_TF32 = 2,
+    CBK_PRECISION_TF32X3 = 3,
+    CBK_PRECISION_BF16 = 4
+};
+
+typedef struct cbk_matmul_params {
+    uint32_t struct_size;
+    uint32_t precision;  ///< CBK_PRECISION_*
+    cbk_dtype out_dtype; ///< 0: the inputs'
+    uint32_t reserved;
+} cbk_matmul_params;
+
+enum {
+    CBK_UPDATE_ASSIGN = 0, ///< duplicates: the last in row-major order of the indices wins
+    CBK_UPDATE_ADD = 1,
+    CBK_UPDATE_MUL = 2,
+    CBK_UPDATE_MIN = 3,
+    CBK_UPDATE_MAX = 4
+};
+
+/// gather, select, scatter, select_assign.
+typedef struct cbk_index_params {
+    uint32_t struct_size;
+    int32_t axis;
+    uint32_t update; ///< CBK_UPDATE_*; scatter and select_assign
+    uint32_t flags;  ///< reserved, 0
+} cbk_index_params;
+
+/// uniform [a, b), normal (mean a, deviation b), Bernoulli (probability a), integers a <= i < b.
+typedef struct cbk_random_params {
+    uint32_t struct_size;
+    cbk_dtype dtype; ///< 0: the device's default float, int (integers) or bool (Bernoulli)
+    uint32_t rank;
+    uint32_t reserved;
+    int64_t shape[CBK_MAX_RANK];
+    cbk_scalar a; ///< left out: 0 (Bernoulli: 1/2)
+    cbk_scalar b; ///< left out: 1 (integers: 256)
+} cbk_random_params;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

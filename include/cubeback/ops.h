@@ -1,0 +1,659 @@
+/// cubeback/ops.h: a named function for every operation.
+///
+/// Each operation gives two functions. `cbk_x(stream, inputs..., options..., &out)` makes a new
+/// tensor; `cbk_x_into(stream, inputs..., options..., dst)` writes into `dst`, which has the
+/// result's shape and dtype and any strides that do not overlap in itself.
+///
+/// What holds for all of them:
+///   Shapes:   operands of pointwise operations broadcast: trailing axes are aligned, length 1
+///             stretches. Negative axes count from the end. Any length may be 0.
+///   Dtypes:   operands must agree; nothing is promoted. "floats" are f64 f32 f16 bf16 flex32,
+///             "ints" all signed and unsigned integers, "bools" bool and bool32. f16 and bf16 are
+///             computed in f32 and rounded once. 8-bit floats: copies, views and casts.
+///   Views:    every input may have any offset, strides of 0 and negative strides.
+///   Aliasing: the result is new; `dst` of a pointwise or update operation may be exactly one of
+///             the inputs, any other overlap is CBK_ERROR_ALIASING.
+///   Order:    enqueued on `stream`; runs after all earlier work there.
+///   Errors:   CBK_ERROR_INVALID_ARGUMENT, CBK_ERROR_SHAPE, CBK_ERROR_DTYPE, CBK_ERROR_AXIS,
+///             CBK_ERROR_ALIASING, CBK_ERROR_OVERFLOW, CBK_ERROR_OUT_OF_MEMORY, CBK_ERROR_BUILD,
+///             CBK_ERROR_UNSUPPORTED (a dtype the device lacks), CBK_ERROR_DEVICE_LOST; the new
+///             tensor is NULL then. Errors of the running work come up at the next sync, flush or
+///             read.
+/// docs/numerics.md gives accuracy, docs/operations.md the table of dtypes.
+#ifndef CUBEBACK_OPS_H
+#define CUBEBACK_OPS_H
+
+#include <cubeback/cubeback.h>
+#include <cubeback/opcodes.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// ---- views: new metadata over the same storage; nothing is launched -------------------------
+
+/// The same elements in row-major order under another shape; one length may be -1 (inferred).
+/// Where no strides can express it (a reshape of a transposed tensor), the result is a copy.
+CBK_API cbk_status cbk_reshape(cbk_stream *stream, const cbk_tensor *x, uint32_t rank,
+                               const int64_t *shape, cbk_tensor **out);
+
+/// Axis i of the result is axis axes[i] of x. `axes` lists all axes once.
+CBK_API cbk_status cbk_permute(cbk_stream *stream, const cbk_tensor *x, const int32_t *axes,
+                               cbk_tensor **out);
+
+/// Swaps two axes.
+CBK_API cbk_status cbk_transpose(cbk_stream *stream, const cbk_tensor *x, int32_t axis1,
+                                 int32_t axis2, cbk_tensor **out);
+
+/// Stretches axes of length 1 (also to 0) and adds leading axes; -1 keeps a length.
+CBK_API cbk_status cbk_expand(cbk_stream *stream, const cbk_tensor *x, uint32_t rank,
+                              const int64_t *shape, cbk_tensor **out);
+
+/// A range of each axis; see cbk_slice_params. NULL params: the whole tensor.
+CBK_API cbk_status cbk_slice(cbk_stream *stream, const cbk_tensor *x,
+                             const cbk_slice_params *params, cbk_tensor **out);
+
+/// Elements start <= i < start + length of one axis.
+CBK_API cbk_status cbk_narrow(cbk_stream *stream, const cbk_tensor *x, int32_t axis, int64_t start,
+                              int64_t length, cbk_tensor **out);
+
+/// Reverses axes; count 0: all.
+CBK_API cbk_status cbk_flip(cbk_stream *stream, const cbk_tensor *x, uint32_t axis_count,
+                            const int32_t *axes, cbk_tensor **out);
+
+/// Windows of `size` every `step` elements of `axis`: the axis gets length
+/// floor((n - size) / step) + 1 (0 when n < size), the window is appended as last axis.
+/// Errors: CBK_ERROR_SHAPE for rank 8.
+CBK_API cbk_status cbk_unfold(cbk_stream *stream, const cbk_tensor *x, int32_t axis, int64_t size,
+                              int64_t step, cbk_tensor **out);
+
+/// Drops axes of length 1; count 0: all of them.
+CBK_API cbk_status cbk_squeeze(cbk_stream *stream, const cbk_tensor *x, uint32_t axis_count,
+                               const int32_t *axes, cbk_tensor **out);
+
+/// Adds axes of length 1 at these places of the result.
+CBK_API cbk_status cbk_unsqueeze(cbk_stream *stream, const cbk_tensor *x, uint32_t axis_count,
+                                 const int32_t *axes, cbk_tensor **out);
+
+/// The diagonal of two axes becomes the last axis; offset > 0 lies above the main diagonal.
+CBK_API cbk_status cbk_diagonal(cbk_stream *stream, const cbk_tensor *x, int64_t offset,
+                                int32_t axis1, int32_t axis2, cbk_tensor **out);
+
+// ---- unary ----------------------------------------------------------------------------------
+
+/// -x; integers wrap. Dtypes: floats, ints.
+CBK_API cbk_status cbk_neg(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_neg_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// |x|; |MIN| = MIN. Dtypes: floats, ints.
+CBK_API cbk_status cbk_abs(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_abs_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// -1, 0 or 1; NaN gives 0. Dtypes: floats, ints.
+CBK_API cbk_status cbk_sign(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_sign_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// 1 / x. Dtypes: floats.
+CBK_API cbk_status cbk_recip(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_recip_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// x * x; integers wrap. Dtypes: floats, ints.
+CBK_API cbk_status cbk_square(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_square_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// Dtypes: floats.
+CBK_API cbk_status cbk_sqrt(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_sqrt_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// 1 / sqrt(x). Dtypes: floats.
+CBK_API cbk_status cbk_rsqrt(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_rsqrt_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// Dtypes: floats.
+CBK_API cbk_status cbk_exp(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_exp_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// exp(x) - 1, accurate near 0. Dtypes: floats.
+CBK_API cbk_status cbk_expm1(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_expm1_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// Dtypes: floats.
+CBK_API cbk_status cbk_log(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_log_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// log(1 + x), accurate near 0. Dtypes: floats.
+CBK_API cbk_status cbk_log1p(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_log1p_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// Dtypes: floats.
+CBK_API cbk_status cbk_sin(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_sin_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// Dtypes: floats.
+CBK_API cbk_status cbk_cos(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_cos_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// Dtypes: floats.
+CBK_API cbk_status cbk_tan(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_tan_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// Dtypes: floats.
+CBK_API cbk_status cbk_asin(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_asin_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// Dtypes: floats.
+CBK_API cbk_status cbk_acos(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_acos_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// Dtypes: floats.
+CBK_API cbk_status cbk_atan(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_atan_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// Dtypes: floats.
+CBK_API cbk_status cbk_sinh(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_sinh_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// Dtypes: floats.
+CBK_API cbk_status cbk_cosh(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_cosh_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// Dtypes: floats.
+CBK_API cbk_status cbk_tanh(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_tanh_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// Dtypes: floats.
+CBK_API cbk_status cbk_asinh(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_asinh_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// Dtypes: floats.
+CBK_API cbk_status cbk_acosh(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_acosh_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// Dtypes: floats.
+CBK_API cbk_status cbk_atanh(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_atanh_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// Dtypes: floats.
+CBK_API cbk_status cbk_erf(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_erf_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// Dtypes: floats; integers are copied.
+CBK_API cbk_status cbk_floor(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_floor_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// Dtypes: floats; integers are copied.
+CBK_API cbk_status cbk_ceil(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_ceil_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// To the nearest, halves to even. Dtypes: floats; integers are copied.
+CBK_API cbk_status cbk_round(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_round_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// Toward zero. Dtypes: floats; integers are copied.
+CBK_API cbk_status cbk_trunc(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_trunc_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// Dtypes: ints; bools: as logical_not.
+CBK_API cbk_status cbk_bitwise_not(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_bitwise_not_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// max(x, 0); NaN stays NaN. Dtypes: floats, ints.
+CBK_API cbk_status cbk_relu(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_relu_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// 1 / (1 + exp(-x)). Dtypes: floats.
+CBK_API cbk_status cbk_sigmoid(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_sigmoid_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// log(sigmoid(x)), stable. Dtypes: floats.
+CBK_API cbk_status cbk_log_sigmoid(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_log_sigmoid_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// x * sigmoid(x). Dtypes: floats.
+CBK_API cbk_status cbk_silu(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_silu_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// x * tanh(softplus(x)). Dtypes: floats.
+CBK_API cbk_status cbk_mish(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_mish_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// 1 where x is 0, else 0. Dtypes: all; the result is bool (bool32 for bool32).
+CBK_API cbk_status cbk_logical_not(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_logical_not_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// Result: bool. Dtypes: floats, ints (never).
+CBK_API cbk_status cbk_is_nan(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_is_nan_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// Result: bool. Dtypes: floats, ints (never).
+CBK_API cbk_status cbk_is_inf(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_is_inf_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// Result: bool. Dtypes: floats, ints (always).
+CBK_API cbk_status cbk_is_finite(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_is_finite_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// x * P(X <= x) for a normal X: variant CBK_GELU_EXACT by erf, CBK_GELU_TANH by
+/// 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))). Dtypes: floats.
+CBK_API cbk_status cbk_gelu(cbk_stream *stream, const cbk_tensor *x, uint32_t variant,
+                            cbk_tensor **out);
+CBK_API cbk_status cbk_gelu_into(cbk_stream *stream, const cbk_tensor *x, uint32_t variant,
+                                 cbk_tensor *dst);
+/// log(1 + exp(beta x)) / beta, x itself where beta x > threshold. NULL params: 1 and 20.
+/// Dtypes: floats.
+CBK_API cbk_status cbk_softplus(cbk_stream *stream, const cbk_tensor *x,
+                                const cbk_activation_params *params, cbk_tensor **out);
+CBK_API cbk_status cbk_softplus_into(cbk_stream *stream, const cbk_tensor *x,
+                                     const cbk_activation_params *params, cbk_tensor *dst);
+/// x > 0 ? x : slope * x. Dtypes: floats.
+CBK_API cbk_status cbk_leaky_relu(cbk_stream *stream, const cbk_tensor *x, double slope,
+                                  cbk_tensor **out);
+CBK_API cbk_status cbk_leaky_relu_into(cbk_stream *stream, const cbk_tensor *x, double slope,
+                                       cbk_tensor *dst);
+/// x > 0 ? x : alpha * (exp(x) - 1). Dtypes: floats.
+CBK_API cbk_status cbk_elu(cbk_stream *stream, const cbk_tensor *x, double alpha, cbk_tensor **out);
+CBK_API cbk_status cbk_elu_into(cbk_stream *stream, const cbk_tensor *x, double alpha,
+                                cbk_tensor *dst);
+/// min(max(alpha x + beta, 0), 1). NULL params: 1/6 and 1/2. Dtypes: floats.
+CBK_API cbk_status cbk_hard_sigmoid(cbk_stream *stream, const cbk_tensor *x,
+                                    const cbk_activation_params *params, cbk_tensor **out);
+CBK_API cbk_status cbk_hard_sigmoid_into(cbk_stream *stream, const cbk_tensor *x,
+                                         const cbk_activation_params *params, cbk_tensor *dst);
+
+// ---- binary, with a tensor or a scalar ------------------------------------------------------
+
+/// Integers wrap. Dtypes: floats, ints.
+CBK_API cbk_status cbk_add(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                           cbk_tensor **out);
+CBK_API cbk_status cbk_add_into(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                cbk_tensor *dst);
+CBK_API cbk_status cbk_add_scalar(cbk_stream *stream, const cbk_tensor *a, cbk_scalar scalar,
+                                  cbk_tensor **out);
+CBK_API cbk_status cbk_add_scalar_into(cbk_stream *stream, const cbk_tensor *a, cbk_scalar scalar,
+                                       cbk_tensor *dst);
+/// Integers wrap. Dtypes: floats, ints.
+CBK_API cbk_status cbk_sub(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                           cbk_tensor **out);
+CBK_API cbk_status cbk_sub_into(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                cbk_tensor *dst);
+CBK_API cbk_status cbk_sub_scalar(cbk_stream *stream, const cbk_tensor *a, cbk_scalar scalar,
+                                  cbk_tensor **out);
+CBK_API cbk_status cbk_sub_scalar_into(cbk_stream *stream, const cbk_tensor *a, cbk_scalar scalar,
+                                       cbk_tensor *dst);
+/// Integers wrap. Dtypes: floats, ints.
+CBK_API cbk_status cbk_mul(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                           cbk_tensor **out);
+CBK_API cbk_status cbk_mul_into(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                cbk_tensor *dst);
+CBK_API cbk_status cbk_mul_scalar(cbk_stream *stream, const cbk_tensor *a, cbk_scalar scalar,
+                                  cbk_tensor **out);
+CBK_API cbk_status cbk_mul_scalar_into(cbk_stream *stream, const cbk_tensor *a, cbk_scalar scalar,
+                                       cbk_tensor *dst);
+/// Floats: IEEE. Integers: toward zero, x / 0 = x, MIN / -1 = MIN. Dtypes: floats, ints.
+CBK_API cbk_status cbk_div(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                           cbk_tensor **out);
+CBK_API cbk_status cbk_div_into(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                cbk_tensor *dst);
+CBK_API cbk_status cbk_div_scalar(cbk_stream *stream, const cbk_tensor *a, cbk_scalar scalar,
+                                  cbk_tensor **out);
+CBK_API cbk_status cbk_div_scalar_into(cbk_stream *stream, const cbk_tensor *a, cbk_scalar scalar,
+                                       cbk_tensor *dst);
+/// a - b * floor(a / b): the sign of b. Integers: x rem 0 = 0. Floats: x rem 0 = NaN.
+/// Dtypes: floats, ints.
+CBK_API cbk_status cbk_remainder(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                 cbk_tensor **out);
+CBK_API cbk_status cbk_remainder_into(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                      cbk_tensor *dst);
+CBK_API cbk_status cbk_remainder_scalar(cbk_stream *stream, const cbk_tensor *a, cbk_scalar scalar,
+                                        cbk_tensor **out);
+CBK_API cbk_status cbk_remainder_scalar_into(cbk_stream *stream, const cbk_tensor *a,
+                                             cbk_scalar scalar, cbk_tensor *dst);
+/// Floats: as C pow. Integers: exact, wrapping; b^-n = 0 except for b = 1, -1; 0^0 = 1.
+/// Dtypes: floats, ints.
+CBK_API cbk_status cbk_pow(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                           cbk_tensor **out);
+CBK_API cbk_status cbk_pow_into(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                cbk_tensor *dst);
+CBK_API cbk_status cbk_pow_scalar(cbk_stream *stream, const cbk_tensor *a, cbk_scalar scalar,
+                                  cbk_tensor **out);
+CBK_API cbk_status cbk_pow_scalar_into(cbk_stream *stream, const cbk_tensor *a, cbk_scalar scalar,
+                                       cbk_tensor *dst);
+/// Angle of (x = b, y = a). Dtypes: floats.
+CBK_API cbk_status cbk_atan2(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                             cbk_tensor **out);
+CBK_API cbk_status cbk_atan2_into(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                  cbk_tensor *dst);
+CBK_API cbk_status cbk_atan2_scalar(cbk_stream *stream, const cbk_tensor *a, cbk_scalar scalar,
+                                    cbk_tensor **out);
+CBK_API cbk_status cbk_atan2_scalar_into(cbk_stream *stream, const cbk_tensor *a, cbk_scalar scalar,
+                                         cbk_tensor *dst);
+/// sqrt(a^2 + b^2) without overflow on the way. Dtypes: floats.
+CBK_API cbk_status cbk_hypot(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                             cbk_tensor **out);
+CBK_API cbk_status cbk_hypot_into(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                  cbk_tensor *dst);
+CBK_API cbk_status cbk_hypot_scalar(cbk_stream *stream, const cbk_tensor *a, cbk_scalar scalar,
+                                    cbk_tensor **out);
+CBK_API cbk_status cbk_hypot_scalar_into(cbk_stream *stream, const cbk_tensor *a, cbk_scalar scalar,
+                                         cbk_tensor *dst);
+/// NaN if either is NaN. Dtypes: floats, ints.
+CBK_API cbk_status cbk_maximum(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                               cbk_tensor **out);
+CBK_API cbk_status cbk_maximum_into(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                    cbk_tensor *dst);
+CBK_API cbk_status cbk_maximum_scalar(cbk_stream *stream, const cbk_tensor *a, cbk_scalar scalar,
+                                      cbk_tensor **out);
+CBK_API cbk_status cbk_maximum_scalar_into(cbk_stream *stream, const cbk_tensor *a,
+                                           cbk_scalar scalar, cbk_tensor *dst);
+/// NaN if either is NaN. Dtypes: floats, ints.
+CBK_API cbk_status cbk_minimum(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                               cbk_tensor **out);
+CBK_API cbk_status cbk_minimum_into(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                    cbk_tensor *dst);
+CBK_API cbk_status cbk_minimum_scalar(cbk_stream *stream, const cbk_tensor *a, cbk_scalar scalar,
+                                      cbk_tensor **out);
+CBK_API cbk_status cbk_minimum_scalar_into(cbk_stream *stream, const cbk_tensor *a,
+                                           cbk_scalar scalar, cbk_tensor *dst);
+/// Dtypes: ints, bools.
+CBK_API cbk_status cbk_bitwise_and(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                   cbk_tensor **out);
+CBK_API cbk_status cbk_bitwise_and_into(cbk_stream *stream, const cbk_tensor *a,
+                                        const cbk_tensor *b, cbk_tensor *dst);
+CBK_API cbk_status cbk_bitwise_and_scalar(cbk_stream *stream, const cbk_tensor *a,
+                                          cbk_scalar scalar, cbk_tensor **out);
+CBK_API cbk_status cbk_bitwise_and_scalar_into(cbk_stream *stream, const cbk_tensor *a,
+                                               cbk_scalar scalar, cbk_tensor *dst);
+/// Dtypes: ints, bools.
+CBK_API cbk_status cbk_bitwise_or(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                  cbk_tensor **out);
+CBK_API cbk_status cbk_bitwise_or_into(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                       cbk_tensor *dst);
+CBK_API cbk_status cbk_bitwise_or_scalar(cbk_stream *stream, const cbk_tensor *a, cbk_scalar scalar,
+                                         cbk_tensor **out);
+CBK_API cbk_status cbk_bitwise_or_scalar_into(cbk_stream *stream, const cbk_tensor *a,
+                                              cbk_scalar scalar, cbk_tensor *dst);
+/// Dtypes: ints, bools.
+CBK_API cbk_status cbk_bitwise_xor(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                   cbk_tensor **out);
+CBK_API cbk_status cbk_bitwise_xor_into(cbk_stream *stream, const cbk_tensor *a,
+                                        const cbk_tensor *b, cbk_tensor *dst);
+CBK_API cbk_status cbk_bitwise_xor_scalar(cbk_stream *stream, const cbk_tensor *a,
+                                          cbk_scalar scalar, cbk_tensor **out);
+CBK_API cbk_status cbk_bitwise_xor_scalar_into(cbk_stream *stream, const cbk_tensor *a,
+                                               cbk_scalar scalar, cbk_tensor *dst);
+/// A count that is negative or >= the width gives 0. Dtypes: ints.
+CBK_API cbk_status cbk_shift_left(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                  cbk_tensor **out);
+CBK_API cbk_status cbk_shift_left_into(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                       cbk_tensor *dst);
+CBK_API cbk_status cbk_shift_left_scalar(cbk_stream *stream, const cbk_tensor *a, cbk_scalar scalar,
+                                         cbk_tensor **out);
+CBK_API cbk_status cbk_shift_left_scalar_into(cbk_stream *stream, const cbk_tensor *a,
+                                              cbk_scalar scalar, cbk_tensor *dst);
+/// Arithmetic for signed types; a count that is negative or >= the width gives 0, or -1 for
+/// a negative signed a. Dtypes: ints.
+CBK_API cbk_status cbk_shift_right(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                   cbk_tensor **out);
+CBK_API cbk_status cbk_shift_right_into(cbk_stream *stream, const cbk_tensor *a,
+                                        const cbk_tensor *b, cbk_tensor *dst);
+CBK_API cbk_status cbk_shift_right_scalar(cbk_stream *stream, const cbk_tensor *a,
+                                          cbk_scalar scalar, cbk_tensor **out);
+CBK_API cbk_status cbk_shift_right_scalar_into(cbk_stream *stream, const cbk_tensor *a,
+                                               cbk_scalar scalar, cbk_tensor *dst);
+/// scalar - x, scalar / x, scalar ^ x, scalar rem x.
+CBK_API cbk_status cbk_rsub_scalar(cbk_stream *stream, const cbk_tensor *x, cbk_scalar scalar,
+                                   cbk_tensor **out);
+CBK_API cbk_status cbk_rsub_scalar_into(cbk_stream *stream, const cbk_tensor *x, cbk_scalar scalar,
+                                        cbk_tensor *dst);
+CBK_API cbk_status cbk_rdiv_scalar(cbk_stream *stream, const cbk_tensor *x, cbk_scalar scalar,
+                                   cbk_tensor **out);
+CBK_API cbk_status cbk_rdiv_scalar_into(cbk_stream *stream, const cbk_tensor *x, cbk_scalar scalar,
+                                        cbk_tensor *dst);
+CBK_API cbk_status cbk_rpow_scalar(cbk_stream *stream, const cbk_tensor *x, cbk_scalar scalar,
+                                   cbk_tensor **out);
+CBK_API cbk_status cbk_rpow_scalar_into(cbk_stream *stream, const cbk_tensor *x, cbk_scalar scalar,
+                                        cbk_tensor *dst);
+CBK_API cbk_status cbk_rremainder_scalar(cbk_stream *stream, const cbk_tensor *x, cbk_scalar scalar,
+                                         cbk_tensor **out);
+CBK_API cbk_status cbk_rremainder_scalar_into(cbk_stream *stream, const cbk_tensor *x,
+                                              cbk_scalar scalar, cbk_tensor *dst);
+/// Dtypes: bools.
+CBK_API cbk_status cbk_logical_and(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                   cbk_tensor **out);
+CBK_API cbk_status cbk_logical_and_into(cbk_stream *stream, const cbk_tensor *a,
+                                        const cbk_tensor *b, cbk_tensor *dst);
+/// Dtypes: bools.
+CBK_API cbk_status cbk_logical_or(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                  cbk_tensor **out);
+CBK_API cbk_status cbk_logical_or_into(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                       cbk_tensor *dst);
+/// Dtypes: bools.
+CBK_API cbk_status cbk_logical_xor(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                   cbk_tensor **out);
+CBK_API cbk_status cbk_logical_xor_into(cbk_stream *stream, const cbk_tensor *a,
+                                        const cbk_tensor *b, cbk_tensor *dst);
+
+// ---- comparison: NaN compares false (not_equal: true). Result: the default bool -------------
+
+/// `dst` may be bool or bool32. Dtypes: floats, ints; equal and not_equal also bools.
+CBK_API cbk_status cbk_equal(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                             cbk_tensor **out);
+CBK_API cbk_status cbk_equal_into(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                  cbk_tensor *dst);
+CBK_API cbk_status cbk_equal_scalar(cbk_stream *stream, const cbk_tensor *a, cbk_scalar scalar,
+                                    cbk_tensor **out);
+CBK_API cbk_status cbk_equal_scalar_into(cbk_stream *stream, const cbk_tensor *a, cbk_scalar scalar,
+                                         cbk_tensor *dst);
+CBK_API cbk_status cbk_not_equal(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                 cbk_tensor **out);
+CBK_API cbk_status cbk_not_equal_into(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                      cbk_tensor *dst);
+CBK_API cbk_status cbk_not_equal_scalar(cbk_stream *stream, const cbk_tensor *a, cbk_scalar scalar,
+                                        cbk_tensor **out);
+CBK_API cbk_status cbk_not_equal_scalar_into(cbk_stream *stream, const cbk_tensor *a,
+                                             cbk_scalar scalar, cbk_tensor *dst);
+CBK_API cbk_status cbk_less(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                            cbk_tensor **out);
+CBK_API cbk_status cbk_less_into(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                 cbk_tensor *dst);
+CBK_API cbk_status cbk_less_scalar(cbk_stream *stream, const cbk_tensor *a, cbk_scalar scalar,
+                                   cbk_tensor **out);
+CBK_API cbk_status cbk_less_scalar_into(cbk_stream *stream, const cbk_tensor *a, cbk_scalar scalar,
+                                        cbk_tensor *dst);
+CBK_API cbk_status cbk_less_equal(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                  cbk_tensor **out);
+CBK_API cbk_status cbk_less_equal_into(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                       cbk_tensor *dst);
+CBK_API cbk_status cbk_less_equal_scalar(cbk_stream *stream, const cbk_tensor *a, cbk_scalar scalar,
+                                         cbk_tensor **out);
+CBK_API cbk_status cbk_less_equal_scalar_into(cbk_stream *stream, const cbk_tensor *a,
+                                              cbk_scalar scalar, cbk_tensor *dst);
+CBK_API cbk_status cbk_greater(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                               cbk_tensor **out);
+CBK_API cbk_status cbk_greater_into(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                    cbk_tensor *dst);
+CBK_API cbk_status cbk_greater_scalar(cbk_stream *stream, const cbk_tensor *a, cbk_scalar scalar,
+                                      cbk_tensor **out);
+CBK_API cbk_status cbk_greater_scalar_into(cbk_stream *stream, const cbk_tensor *a,
+                                           cbk_scalar scalar, cbk_tensor *dst);
+CBK_API cbk_status cbk_greater_equal(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                     cbk_tensor **out);
+CBK_API cbk_status cbk_greater_equal_into(cbk_stream *stream, const cbk_tensor *a,
+                                          const cbk_tensor *b, cbk_tensor *dst);
+CBK_API cbk_status cbk_greater_equal_scalar(cbk_stream *stream, const cbk_tensor *a,
+                                            cbk_scalar scalar, cbk_tensor **out);
+CBK_API cbk_status cbk_greater_equal_scalar_into(cbk_stream *stream, const cbk_tensor *a,
+                                                 cbk_scalar scalar, cbk_tensor *dst);
+
+// ---- selection, bounds, conversion ----------------------------------------------------------
+
+/// mask ? a : b, all broadcast. Dtypes: mask bools; a, b any, equal.
+CBK_API cbk_status cbk_where(cbk_stream *stream, const cbk_tensor *mask, const cbk_tensor *a,
+                             const cbk_tensor *b, cbk_tensor **out);
+CBK_API cbk_status cbk_where_into(cbk_stream *stream, const cbk_tensor *mask, const cbk_tensor *a,
+                                  const cbk_tensor *b, cbk_tensor *dst);
+/// mask ? value : x. Dtypes: mask bools; x any.
+CBK_API cbk_status cbk_mask_fill(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *mask,
+                                 cbk_scalar value, cbk_tensor **out);
+CBK_API cbk_status cbk_mask_fill_into(cbk_stream *stream, const cbk_tensor *x,
+                                      const cbk_tensor *mask, cbk_scalar value, cbk_tensor *dst);
+/// min(max(x, low), high): high wins when low > high; NaN in x or a bound gives NaN. A bound of
+/// kind CBK_SCALAR_NONE is left out. Dtypes: floats, ints.
+CBK_API cbk_status cbk_clamp(cbk_stream *stream, const cbk_tensor *x, cbk_scalar low,
+                             cbk_scalar high, cbk_tensor **out);
+CBK_API cbk_status cbk_clamp_into(cbk_stream *stream, const cbk_tensor *x, cbk_scalar low,
+                                  cbk_scalar high, cbk_tensor *dst);
+/// Converts: to floats rounded to nearest even (overflow gives infinity; f8e4m3 saturates to NaN as
+/// its format demands); float to integer toward zero, saturating, NaN to 0; integer to integer wraps;
+/// to bool: x != 0. Dtypes: any to any.
+CBK_API cbk_status cbk_cast(cbk_stream *stream, const cbk_tensor *x, cbk_dtype dtype,
+                            cbk_tensor **out);
+/// Converts to the dtype of `dst`.
+CBK_API cbk_status cbk_cast_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+
+// ---- creation -------------------------------------------------------------------------------
+
+/// All elements `value`. Dtype 0: the device's default float.
+CBK_API cbk_status cbk_fill(cbk_stream *stream, cbk_dtype dtype, uint32_t rank, const int64_t *shape,
+                            cbk_scalar value, cbk_tensor **out);
+CBK_API cbk_status cbk_fill_into(cbk_stream *stream, cbk_scalar value, cbk_tensor *dst);
+CBK_API cbk_status cbk_zeros(cbk_stream *stream, cbk_dtype dtype, uint32_t rank,
+                             const int64_t *shape, cbk_tensor **out);
+CBK_API cbk_status cbk_ones(cbk_stream *stream, cbk_dtype dtype, uint32_t rank, const int64_t *shape,
+                            cbk_tensor **out);
+/// start, start + step, ...: `length` elements, each computed as start + i * step and rounded once.
+/// Integers wrap. Dtype 0: the device's default int. Dtypes: floats, ints.
+CBK_API cbk_status cbk_arange(cbk_stream *stream, cbk_dtype dtype, cbk_scalar start, cbk_scalar step,
+                              int64_t length, cbk_tensor **out);
+CBK_API cbk_status cbk_arange_into(cbk_stream *stream, cbk_scalar start, cbk_scalar step,
+                                   cbk_tensor *dst);
+
+// ---- moves: any dtype, bit for bit ----------------------------------------------------------
+
+/// A new row-major tensor with the same elements.
+CBK_API cbk_status cbk_copy(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_copy_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// x itself (one more reference) if it is contiguous, else a copy. Private layouts are turned back.
+CBK_API cbk_status cbk_contiguous(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+/// x with the slice replaced by `value`, whose shape is the slice's.
+/// In place: dst == x.
+CBK_API cbk_status cbk_slice_assign(cbk_stream *stream, const cbk_tensor *x,
+                                    const cbk_tensor *value, const cbk_slice_params *params,
+                                    cbk_tensor **out);
+CBK_API cbk_status cbk_slice_assign_into(cbk_stream *stream, const cbk_tensor *x,
+                                         const cbk_tensor *value, const cbk_slice_params *params,
+                                         cbk_tensor *dst);
+/// Joins tensors along `axis`; all other lengths agree. Members of length 0 add nothing.
+CBK_API cbk_status cbk_cat(cbk_stream *stream, const cbk_tensor *const *tensors, uint32_t count,
+                           int32_t axis, cbk_tensor **out);
+CBK_API cbk_status cbk_cat_into(cbk_stream *stream, const cbk_tensor *const *tensors,
+                                uint32_t count, int32_t axis, cbk_tensor *dst);
+
+// ---- reductions over one, several or all axes (axis_count 0; params NULL) -------------------
+
+/// An axis that is reduced keeps length 1 unless drop_axes is set; a reduction of all axes by
+/// axis_count 0 has rank 0. out_dtype 0: the input's; argmax, argmin: the default int; any, all: the
+/// default bool (bool inputs: their own). f32 sums are pairwise, f16 and bf16 accumulate in f32,
+/// i8 and i16 in i32; integers wrap. The order of additions depends on the lengths alone.
+/// Empty: sum, any 0; prod, all 1; float mean NaN; others CBK_ERROR_SHAPE. NaN wins in max, min,
+/// argmax, argmin (lowest NaN index); ties take the lowest index, of the row-major position within
+/// the reduced axes. Dtypes: floats, ints; any, all: any dtype (nonzero and NaN are true).
+CBK_API cbk_status cbk_sum(cbk_stream *stream, const cbk_tensor *x, const cbk_reduce_params *params,
+                           cbk_tensor **out);
+CBK_API cbk_status cbk_sum_into(cbk_stream *stream, const cbk_tensor *x,
+                                const cbk_reduce_params *params, cbk_tensor *dst);
+CBK_API cbk_status cbk_mean(cbk_stream *stream, const cbk_tensor *x,
+                            const cbk_reduce_params *params, cbk_tensor **out);
+CBK_API cbk_status cbk_mean_into(cbk_stream *stream, const cbk_tensor *x,
+                                 const cbk_reduce_params *params, cbk_tensor *dst);
+CBK_API cbk_status cbk_prod(cbk_stream *stream, const cbk_tensor *x,
+                            const cbk_reduce_params *params, cbk_tensor **out);
+CBK_API cbk_status cbk_prod_into(cbk_stream *stream, const cbk_tensor *x,
+                                 const cbk_reduce_params *params, cbk_tensor *dst);
+CBK_API cbk_status cbk_max(cbk_stream *stream, const cbk_tensor *x, const cbk_reduce_params *params,
+                           cbk_tensor **out);
+CBK_API cbk_status cbk_max_into(cbk_stream *stream, const cbk_tensor *x,
+                                const cbk_reduce_params *params, cbk_tensor *dst);
+CBK_API cbk_status cbk_min(cbk_stream *stream, const cbk_tensor *x, const cbk_reduce_params *params,
+                           cbk_tensor **out);
+CBK_API cbk_status cbk_min_into(cbk_stream *stream, const cbk_tensor *x,
+                                const cbk_reduce_params *params, cbk_tensor *dst);
+CBK_API cbk_status cbk_argmax(cbk_stream *stream, const cbk_tensor *x,
+                              const cbk_reduce_params *params, cbk_tensor **out);
+CBK_API cbk_status cbk_argmax_into(cbk_stream *stream, const cbk_tensor *x,
+                                   const cbk_reduce_params *params, cbk_tensor *dst);
+CBK_API cbk_status cbk_argmin(cbk_stream *stream, const cbk_tensor *x,
+                              const cbk_reduce_params *params, cbk_tensor **out);
+CBK_API cbk_status cbk_argmin_into(cbk_stream *stream, const cbk_tensor *x,
+                                   const cbk_reduce_params *params, cbk_tensor *dst);
+CBK_API cbk_status cbk_any(cbk_stream *stream, const cbk_tensor *x, const cbk_reduce_params *params,
+                           cbk_tensor **out);
+CBK_API cbk_status cbk_any_into(cbk_stream *stream, const cbk_tensor *x,
+                                const cbk_reduce_params *params, cbk_tensor *dst);
+CBK_API cbk_status cbk_all(cbk_stream *stream, const cbk_tensor *x, const cbk_reduce_params *params,
+                           cbk_tensor **out);
+CBK_API cbk_status cbk_all_into(cbk_stream *stream, const cbk_tensor *x,
+                                const cbk_reduce_params *params, cbk_tensor *dst);
+
+// ---- softmax --------------------------------------------------------------------------------
+
+/// exp(x - max) / sum(exp(x - max)) along `axis`. Dtypes: floats; computed in f32 or f64.
+CBK_API cbk_status cbk_softmax(cbk_stream *stream, const cbk_tensor *x, int32_t axis,
+                               cbk_tensor **out);
+CBK_API cbk_status cbk_softmax_into(cbk_stream *stream, const cbk_tensor *x, int32_t axis,
+                                    cbk_tensor *dst);
+/// x - max - log(sum(exp(x - max))) along `axis`. Dtypes: floats.
+CBK_API cbk_status cbk_log_softmax(cbk_stream *stream, const cbk_tensor *x, int32_t axis,
+                                   cbk_tensor **out);
+CBK_API cbk_status cbk_log_softmax_into(cbk_stream *stream, const cbk_tensor *x, int32_t axis,
+                                        cbk_tensor *dst);
+
+// ---- matrix product -------------------------------------------------------------------------
+
+/// a [..., m, k] x b [..., k, n] -> [..., m, n]; leading axes broadcast; k = 0 gives zeros. Both have
+/// rank >= 2. Dtypes: floats, ints. f16 and bf16 accumulate in f32 and round once; integers are exact
+/// modulo 2^width of the result (i8, i16 accumulate in i32; out_dtype i32 keeps that).
+CBK_API cbk_status cbk_matmul(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                              const cbk_matmul_params *params, cbk_tensor **out);
+CBK_API cbk_status cbk_matmul_into(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                   const cbk_matmul_params *params, cbk_tensor *dst);
+
+// ---- indexing: any integer dtype indexes ----------------------------------------------------
+
+/// A negative or too large index touches nothing: a gathered element is 0, a scattered one is
+/// skipped, and the stream's next sync or read gives CBK_ERROR_INDEX_OUT_OF_RANGE. All of them are
+/// deterministic. Dtypes of x and value: any; add and mul: floats, ints; min, max: floats, ints.
+
+/// out[.., i, ..] = x[.., index[.., i, ..], ..] along `axis`. index has x's rank and no greater
+/// length on the other axes; out has its shape.
+CBK_API cbk_status cbk_gather(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *index,
+                              int32_t axis, cbk_tensor **out);
+CBK_API cbk_status cbk_gather_into(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *index,
+                                   int32_t axis, cbk_tensor *dst);
+/// Slices of x at the positions of the rank-1 `index`: the axis gets its length.
+CBK_API cbk_status cbk_select(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *index,
+                              int32_t axis, cbk_tensor **out);
+CBK_API cbk_status cbk_select_into(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *index,
+                                   int32_t axis, cbk_tensor *dst);
+/// x with x[.., index[..i..], ..] updated by value[..i..] (CBK_UPDATE_*), for each position of index.
+/// value has index's shape. In place: dst == x.
+CBK_API cbk_status cbk_scatter(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *index,
+                               const cbk_tensor *value, int32_t axis, uint32_t update,
+                               cbk_tensor **out);
+CBK_API cbk_status cbk_scatter_into(cbk_stream *stream, const cbk_tensor *x,
+                                    const cbk_tensor *index, const cbk_tensor *value, int32_t axis,
+                                    uint32_t update, cbk_tensor *dst);
+CBK_API cbk_status cbk_scatter_add(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *index,
+                                   const cbk_tensor *value, int32_t axis, cbk_tensor **out);
+CBK_API cbk_status cbk_scatter_add_into(cbk_stream *stream, const cbk_tensor *x,
+                                        const cbk_tensor *index, const cbk_tensor *value,
+                                        int32_t axis, cbk_tensor *dst);
+/// x with its slices at the positions of the rank-1 `index` updated by those of value, whose shape
+/// is x's with the axis as long as index. In place: dst == x.
+CBK_API cbk_status cbk_select_assign(cbk_stream *stream, const cbk_tensor *x,
+                                     const cbk_tensor *index, const cbk_tensor *value, int32_t axis,
+                                     uint32_t update, cbk_tensor **out);
+CBK_API cbk_status cbk_select_assign_into(cbk_stream *stream, const cbk_tensor *x,
+                                          const cbk_tensor *index, const cbk_tensor *value,
+                                          int32_t axis, uint32_t update, cbk_tensor *dst);
+CBK_API cbk_status cbk_select_add(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *index,
+                                  const cbk_tensor *value, int32_t axis, cbk_tensor **out);
+CBK_API cbk_status cbk_select_add_into(cbk_stream *stream, const cbk_tensor *x,
+                                       const cbk_tensor *index, const cbk_tensor *value,
+                                       int32_t axis, cbk_tensor *dst);
+
+// ---- random: Philox 4x32-10, see docs/numerics.md -------------------------------------------
+
+/// Equal on every device for equal seed, stream number and sequence of draws (normal: within 4 ulp).
+/// The `_into` forms draw as many elements as dst has. Dtype 0: default float.
+
+/// low <= x < high. Dtypes: floats.
+CBK_API cbk_status cbk_random_uniform(cbk_stream *stream, cbk_dtype dtype, uint32_t rank,
+                                      const int64_t *shape, double low, double high,
+                                      cbk_tensor **out);
+CBK_API cbk_status cbk_random_uniform_into(cbk_stream *stream, double low, double high,
+                                           cbk_tensor *dst);
+/// Dtypes: floats.
+CBK_API cbk_status cbk_random_normal(cbk_stream *stream, cbk_dtype dtype, uint32_t rank,
+                                     const int64_t *shape, double mean, double deviation,
+                                     cbk_tensor **out);
+CBK_API cbk_status cbk_random_normal_into(cbk_stream *stream, double mean, double deviation,
+                                          cbk_tensor *dst);
+/// 1 with that probability, else 0. Dtypes: all. Dtype 0: default bool.
+CBK_API cbk_status cbk_random_bernoulli(cbk_stream *stream, cbk_dtype dtype, uint32_t rank,
+                                        const int64_t *shape, double probability, cbk_tensor **out);
+CBK_API cbk_status cbk_random_bernoulli_into(cbk_stream *stream, double probability,
+                                             cbk_tensor *dst);
+/// low <= i < high. Dtypes: ints. Dtype 0: default int.
+CBK_API cbk_status cbk_random_integer(cbk_stream *stream, cbk_dtype dtype, uint32_t rank,
+                                      const int64_t *shape, int64_t low, int64_t high,
+                                      cbk_tensor **out);
+CBK_API cbk_status cbk_random_integer_into(cbk_stream *stream, int64_t low, int64_t high,
+                                           cbk_tensor *dst);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
