@@ -9,8 +9,8 @@
 # to the files as written.
 cmake_minimum_required(VERSION 3.20)
 
-# Appends the flattened text of `path` to the variable `out` of the caller.
-function(flatten path out)
+# Appends the flattened text of `path` to the global property `flat`.
+function(flatten path)
     get_property(visited GLOBAL PROPERTY visited)
     get_filename_component(name ${path} NAME)
     if(name IN_LIST visited)
@@ -22,9 +22,12 @@ function(flatten path out)
     endif()
 
     file(READ ${path} rest)
-    set(text "#line 1 \"${name}\"\n")
+    if(NOT rest MATCHES "\n$")
+        string(APPEND rest "\n")
+    endif()
+    set_property(GLOBAL APPEND_STRING PROPERTY flat "#line 1 \"${name}\"\n")
     set(line 1)
-    while(rest MATCHES "(^|\n)([ \t]*#[ \t]*include[ \t]*\"([^\"\n]+)\"[^\n]*)")
+    while(rest MATCHES "(^|\n)([ \t]*#[ \t]*include[ \t]*\"([^\"\n]+)\"[^\n]*\n)")
         set(directive "${CMAKE_MATCH_2}")
         set(included "${CMAKE_MATCH_3}")
         string(FIND "${rest}" "${directive}" begin)
@@ -35,23 +38,18 @@ function(flatten path out)
 
         string(REGEX REPLACE "[^\n]+" "" newlines "${before}")
         string(LENGTH "${newlines}" newline_count)
-        math(EXPR line "${line} + ${newline_count}")
+        math(EXPR line "${line} + ${newline_count} + 1")
 
-        string(APPEND text "${before}")
-        flatten(${INCLUDE_DIRECTORY}/${included} text)
-        # The rest begins with the newline that ended the directive.
-        string(APPEND text "#line ${line} \"${name}\"")
+        set_property(GLOBAL APPEND_STRING PROPERTY flat "${before}")
+        flatten(${INCLUDE_DIRECTORY}/${included})
+        set_property(GLOBAL APPEND_STRING PROPERTY flat "#line ${line} \"${name}\"\n")
     endwhile()
-    string(APPEND text "${rest}")
-    if(NOT text MATCHES "\n$")
-        string(APPEND text "\n")
-    endif()
-    set(${out} "${${out}}${text}" PARENT_SCOPE)
+    set_property(GLOBAL APPEND_STRING PROPERTY flat "${rest}")
 endfunction()
 
 get_filename_component(stem ${INPUT} NAME_WE)
-set(flat "")
-flatten(${INPUT} flat)
+flatten(${INPUT})
+get_property(flat GLOBAL PROPERTY flat)
 set(flat_file ${OUTPUT_DIRECTORY}/${stem}.cl)
 file(WRITE ${flat_file} "${flat}")
 
