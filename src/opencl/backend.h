@@ -1,0 +1,29 @@
+/// backend.h: what the files of src/opencl share besides opencl.h.
+#ifndef CUBEBACK_OPENCL_BACKEND_H
+#define CUBEBACK_OPENCL_BACKEND_H
+
+#include "opencl.h"
+
+/// `self` of the vtable.
+struct cbk_ocl {
+    struct cbk_rt *rt;
+};
+
+/// Creates the backend over another function table (fault tests); NULL: the linked loader.
+cbk_status cbk_opencl_create_with(const cbk_backend_params *params, const struct cbk_rt_cl *cl,
+                                  cbk_backend **out);
+
+// transfer.c
+cbk_status cbk_ocl_write(void *self, void *stream, const cbk_tensor *tensor, const void *data);
+cbk_status cbk_ocl_read(void *self, void *stream, const cbk_backend_read *requests,
+                        uint32_t count);
+
+// execute.c
+cbk_status cbk_ocl_execute(void *self, void *stream, const cbk_op *op);
+cbk_status cbk_ocl_supports_op(void *self, void *device, const cbk_op *op);
+
+// dtype.c
+cbk_status cbk_ocl_dtype_usage(void *self, void *device, cbk_dtype dtype, const cbk_quant *quant,
+                               uint32_t *out_usage);
+
+#endif

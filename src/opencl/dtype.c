@@ -1,0 +1,33 @@
+/// dtype.c: what the device does with each dtype, found out by building probes.
+#include "backend.h"
+
+static const char half_probe[] = "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n"
+                                 "kernel void probe(global half *x) {\n"
+                                 "    half a = x[0], b = x[1];\n"
+                                 "    x[2] = a * b + a;\n"
+                                 "}\n";
+
+static cbk_status half_usage(struct cbk_ocl_device *device, uint32_t *out_usage) {
+    bool builds = false;
+    cbk_status status = cbk_rt_probe_build(device->rt, "half", half_probe, &builds);
+    *out_usage = CBK_USAGE_STORAGE | (builds ? (uint32_t)CBK_USAGE_ARITHMETIC : 0u);
+    return status;
+}
+
+cbk_status cbk_ocl_dtype_usage(void *self, void *handle, cbk_dtype dtype, const cbk_quant *quant,
+                               uint32_t *out_usage) {
+    (void)self, (void)quant;
+    struct cbk_ocl_device *device = handle;
+    *out_usage = 0;
+    switch (dtype) {
+    case CBK_DTYPE_F16: return half_usage(device, out_usage);
+    case CBK_DTYPE_F64:
+        if (device->caps->has_f64) *out_usage = CBK_USAGE_STORAGE | CBK_USAGE_ARITHMETIC;
+        return CBK_OK;
+    case CBK_DTYPE_BF16:
+    case CBK_DTYPE_F8E4M3:
+    case CBK_DTYPE_F8E5M2: *out_usage = CBK_USAGE_STORAGE; return CBK_OK;
+    case CBK_DTYPE_QUANT: return CBK_OK; // no quantized kernels: not even stored
+    default: *out_usage = CBK_USAGE_STORAGE | CBK_USAGE_ARITHMETIC; return CBK_OK;
+    }
+}
