@@ -83,6 +83,12 @@ struct cbk_ocl_nest {
 void cbk_ocl_nest(const struct cbk_ocl_stream *stream, const struct cbk_ocl_operand *operands,
                   uint32_t operand_count, struct cbk_ocl_nest *out);
 
+/// Calls `visit` once for every program the launchers can name on any device, so that all of them
+/// can be compiled without one (the kernels-check target). The spec is borrowed for the call.
+/// Each family has its own list: cbk_ocl_<family>_programs(visit, user_data).
+typedef void (*cbk_ocl_program_visitor)(void *user_data, const struct cbk_rt_spec *spec);
+void cbk_ocl_each_program(cbk_ocl_program_visitor visit, void *user_data);
+
 /// Rounds up to a multiple.
 static inline size_t cbk_ocl_round_up(size_t value, size_t multiple) {
     return (value + multiple - 1) / multiple * multiple;
