@@ -90,7 +90,8 @@ typedef struct cbk_vtable {
     /// its size is not zero the backend attaches storage (cbk_tensor_attach). `params` is never
     /// NULL: defaults are filled in, axes are non-negative, dtypes are explicit. An output's storage
     /// may be that of an input only where the row allows it. Never called when every output has
-    /// size zero.
+    /// size zero. An input of size zero has no storage, also where an output has elements (a sum
+    /// over an empty axis, a matrix product with k = 0, a member of cat).
     cbk_status (*execute)(void *self, void *stream, const cbk_op *op);
     /// CBK_OK or CBK_ERROR_UNSUPPORTED, pure and exact. NULL: everything valid is supported. The
     /// outputs are made but have no storage.
@@ -151,6 +152,13 @@ CBK_API cbk_status cbk_backend_create(const cbk_vtable *vtable, void *self, cbk_
 
 /// The vtable and `self` of a backend, for decorators. Both live as long as the backend.
 CBK_API const cbk_vtable *cbk_backend_vtable(const cbk_backend *backend, void **out_self);
+
+/// Makes core take the host memory of this backend's objects (devices, streams, tensors, ...) from
+/// these functions; NULL (both): malloc. Call it before the backend opens a device.
+/// Errors: CBK_ERROR_INVALID_ARGUMENT when only one of the two is given.
+CBK_API cbk_status cbk_backend_set_host_allocator(cbk_backend *backend,
+                                                  cbk_allocate_function allocate,
+                                                  cbk_free_function free, void *user_data);
 
 /// The backend's own handles.
 CBK_API void *cbk_device_handle(const cbk_device *device);
@@ -218,6 +226,27 @@ CBK_API const cbk_op_info *cbk_op_info_of(cbk_opcode opcode);
 
 /// Visits all rows: `*cursor` starts at 0; NULL ends.
 CBK_API const cbk_op_info *cbk_op_next(uint32_t *cursor);
+
+// ---- scalars and structs -------------------------------------------------------------------
+
+/// The bits of `scalar` in `dtype`, in the low bytes of *out_bits. Rounds once: to floats to nearest
+/// even; float to integer toward zero, saturating, NaN to 0; integer to integer wraps; to bools
+/// 0 or 1. Never fails silently: CBK_ERROR_INVALID_ARGUMENT for a left-out scalar,
+/// CBK_ERROR_DTYPE for a dtype without plain elements.
+CBK_API cbk_status cbk_scalar_to_bits(cbk_scalar scalar, cbk_dtype dtype, uint64_t *out_bits);
+
+/// Reads a struct that a caller filled (struct_size first) into `known`, a zeroed struct of this
+/// version: what both sizes cover is copied, known's struct_size becomes `known_size`. NULL `given`:
+/// all defaults. `type_name` is for the message.
+/// Errors: CBK_ERROR_INVALID_ARGUMENT for an impossible size, CBK_ERROR_VERSION for a tail beyond
+/// known_size that is not zero.
+CBK_API cbk_status cbk_read_struct(const void *given, const char *type_name, void *known,
+                                   uint32_t known_size);
+
+/// The way back: copies `known` into `out`, whose struct_size says how much it holds and stays;
+/// what `known` does not cover is zeroed.
+CBK_API cbk_status cbk_write_struct(const void *known, uint32_t known_size, const char *type_name,
+                                    void *out);
 
 // ---- errors --------------------------------------------------------------------------------
 
