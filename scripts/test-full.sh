@@ -1,0 +1,46 @@
+#!/bin/sh
+# What does not fit in scripts/test.sh: the same suites with larger samples, then under the
+# sanitizers, every kernel through clang, and one suite per family on Oclgrind where that is
+# installed. Takes an hour or more.
+set -eu
+cd "$(dirname "$0")/.."
+. scripts/common.sh
+
+need_all cmake cc make opencl cmocka pocl
+want clblast zlib cxx pkg-config clang
+failures=
+
+step() {
+    name=$1
+    shift
+    say "==== $name"
+    "$@" || failures="$failures
+  $name"
+}
+oclgrind_ops() {
+    export POCL_CACHE_DIR= CUBEBACK_TEST_DEVICE=Oclgrind
+    (cd build/full && oclgrind --data-races --stop-errors 1 ctest -L ops --output-on-failure "$@")
+}
+
+# Sanitizers look at one driver only: others in the process may be broken under them.
+if [ -e /etc/OpenCL/vendors/pocl.icd ]; then
+    sanitizer_vendors=/etc/OpenCL/vendors/pocl.icd
+else
+    sanitizer_vendors=${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}
+fi
+
+step "larger samples" env CUBEBACK_TEST_FULL=1 CUBEBACK_BUILD_DIR=build/full scripts/test.sh
+step "every kernel through clang" cmake --build build/full --target kernels-check
+step "address and undefined behaviour" env OCL_ICD_VENDORS="$sanitizer_vendors" \
+    CUBEBACK_BUILD_DIR=build/full-asan \
+    CUBEBACK_CMAKE_ARGS=-DCUBEBACK_SANITIZE=address,undefined scripts/test.sh
+step "threads" env OCL_ICD_VENDORS="$sanitizer_vendors" CUBEBACK_BUILD_DIR=build/full-tsan \
+    CUBEBACK_CMAKE_ARGS=-DCUBEBACK_SANITIZE=thread scripts/test.sh
+if has_program oclgrind; then
+    step "Oclgrind" oclgrind_ops
+else
+    say "Oclgrind is not installed: that step is left out"
+fi
+
+[ -z "$failures" ] || fail "Failed:$failures"
+say "All steps passed"
