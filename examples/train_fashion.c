@@ -1,0 +1,513 @@
+/// train_fashion: trains a classifier of Fashion-MNIST images on any device.
+///
+/// A multilayer perceptron, 784 -> hidden (relu) -> 10 (softmax), cross-entropy loss, mini-batches,
+/// Adam or SGD with momentum. Forward, backward and update are this library's public operations.
+/// The images are uploaded once, as bytes; a batch is gathered from them on the device.
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cubeback/cubeback.h>
+
+#include "support/idx.h"
+
+#define CLASSES 10
+#define PIXELS 784
+#define TEST_BATCH 1000
+
+/// In a function with `cbk_status status` and a label `done`.
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        status = (call);                                                                           \
+        if (status != CBK_OK) goto done;                                                           \
+    } while (0)
+
+// ---- options -----------------------------------------------------------------------------------
+
+struct options {
+    const char *data;
+    const char *device; ///< part of a name, or NULL
+    bool reference;     ///< --device reference
+    bool sgd;
+    int epochs;
+    int64_t batch, hidden;
+    double rate; ///< 0: the optimizer's own default
+    uint64_t seed;
+};
+
+static const char usage[] =
+    "Usage: train_fashion [options]\n"
+    "  --data DIR        the four IDX files (default: /usr/share/datasets/fashion-mnist)\n"
+    "  --device NAME     part of a device's or platform's name, or 'reference'\n"
+    "  --epochs N        default 8\n"
+    "  --batch N         default 128\n"
+    "  --hidden N        default 256\n"
+    "  --optimizer NAME  adam (default) or sgd\n"
+    "  --rate X          learning rate; default 0.001 (adam), 0.05 (sgd)\n"
+    "  --seed N          default 1\n";
+
+static bool parse_options(int argc, char **argv, struct options *o) {
+    enum { DATA = 1, DEVICE, EPOCHS, BATCH, HIDDEN, OPTIMIZER, RATE, SEED, HELP };
+    static const struct option list[] = {
+        {"data", 1, NULL, DATA},     {"device", 1, NULL, DEVICE}, {"epochs", 1, NULL, EPOCHS},
+        {"batch", 1, NULL, BATCH},   {"hidden", 1, NULL, HIDDEN}, {"optimizer", 1, NULL, OPTIMIZER},
+        {"rate", 1, NULL, RATE},     {"seed", 1, NULL, SEED},     {"help", 0, NULL, HELP},
+        {NULL, 0, NULL, 0}};
+    *o = (struct options){.data = "/usr/share/datasets/fashion-mnist",
+                          .epochs = 8, .batch = 128, .hidden = 256, .seed = 1};
+    for (int c; (c = getopt_long(argc, argv, "", list, NULL)) != -1;) {
+        switch (c) {
+        case DATA: o->data = optarg; break;
+        case DEVICE: o->device = optarg; break;
+        case EPOCHS: o->epochs = atoi(optarg); break;
+        case BATCH: o->batch = atoll(optarg); break;
+        case HIDDEN: o->hidden = atoll(optarg); break;
+        case OPTIMIZER: o->sgd = strcmp(optarg, "sgd") == 0; break;
+        case RATE: o->rate = atof(optarg); break;
+        case SEED: o->seed = strtoull(optarg, NULL, 10); break;
+        case HELP: fputs(usage, stdout); exit(0);
+        default: fputs(usage, stderr); return false;
+        }
+    }
+    if (o->epochs < 1 || o->batch < 1 || o->batch > 10000 || o->hidden < 1 || optind < argc) {
+        fputs(usage, stderr);
+        return false;
+    }
+    o->reference = o->device != NULL && strcmp(o->device, "reference") == 0;
+    if (o->rate == 0) o->rate = o->sgd ? 0.05 : 0.001;
+    return true;
+}
+
+// ---- data ----------------------------------------------------------------------------------------
+
+struct images {
+    struct idx_file pixels, labels;
+    int64_t count;
+};
+
+static bool load_images(const char *folder, const char *stem, struct images *out) {
+    char path[1024], message[1280];
+    snprintf(path, sizeof path, "%s/%s-images-idx3-ubyte.gz", folder, stem);
+    if (idx_read(path, 3, &out->pixels, message, sizeof message) != 0) goto bad;
+    snprintf(path, sizeof path, "%s/%s-labels-idx1-ubyte.gz", folder, stem);
+    if (idx_read(path, 1, &out->labels, message, sizeof message) != 0) goto bad;
+    out->count = out->labels.length[0];
+    snprintf(message, sizeof message, "%s: images and labels do not belong together", path);
+    if (out->pixels.length[0] != out->labels.length[0] ||
+        out->pixels.size != out->labels.size * PIXELS)
+        goto bad;
+    for (size_t i = 0; i < out->labels.size; i++)
+        if (out->labels.data[i] >= CLASSES) goto bad;
+    return true;
+bad:
+    fprintf(stderr, "train_fashion: %s\n", message);
+    return false;
+}
+
+static void free_images(struct images *images) {
+    idx_free(&images->pixels);
+    idx_free(&images->labels);
+}
+
+/// A set on the device.
+struct dataset {
+    cbk_tensor *pixels; ///< u8 [count, 784]
+    cbk_tensor *labels; ///< u8 [count, 1]
+    int64_t count;
+};
+
+static cbk_status upload(cbk_stream *stream, const struct images *images, struct dataset *out) {
+    cbk_status status = CBK_OK;
+    out->count = images->count;
+    TRY(cbk_tensor_from_data(stream, CBK_DTYPE_U8, 2, (int64_t[]){images->count, PIXELS},
+                             images->pixels.data, images->pixels.size, &out->pixels));
+    TRY(cbk_tensor_from_data(stream, CBK_DTYPE_U8, 2, (int64_t[]){images->count, 1},
+                             images->labels.data, images->labels.size, &out->labels));
+done:
+    return status;
+}
+
+static void free_dataset(struct dataset *set) {
+    cbk_tensor_release(&set->pixels);
+    cbk_tensor_release(&set->labels);
+}
+
+// ---- temporaries -----------------------------------------------------------------------------------
+
+/// Tensors that live until the end of a step.
+struct scope {
+    cbk_tensor *tensor[48];
+    int count;
+};
+
+static cbk_tensor **slot(struct scope *scope) { return &scope->tensor[scope->count++]; }
+
+static void end_scope(struct scope *scope) {
+    while (scope->count > 0) cbk_tensor_release(&scope->tensor[--scope->count]);
+}
+
+// ---- model -------------------------------------------------------------------------------------------
+
+enum { W1, B1, W2, B2, PARAMETERS };
+
+struct model {
+    cbk_tensor *value[PARAMETERS];
+    cbk_tensor *moment1[PARAMETERS]; ///< Adam; SGD: the velocity
+    cbk_tensor *moment2[PARAMETERS]; ///< Adam
+    int64_t step;
+};
+
+/// Weights uniform in +-sqrt(6 / inputs) (He), biases and moments zero.
+static cbk_status create_model(cbk_stream *stream, int64_t hidden, struct model *model) {
+    const int64_t shape[PARAMETERS][2] = {
+        [W1] = {PIXELS, hidden}, [B1] = {1, hidden}, [W2] = {hidden, CLASSES}, [B2] = {1, CLASSES}};
+    const double bound[PARAMETERS] = {[W1] = 0.0875, [W2] = 0.153};
+    cbk_status status = CBK_OK;
+    for (int p = 0; p < PARAMETERS; p++) {
+        TRY(bound[p] > 0 ? cbk_random_uniform(stream, CBK_DTYPE_F32, 2, shape[p], -bound[p],
+                                              bound[p], &model->value[p])
+                         : cbk_zeros(stream, CBK_DTYPE_F32, 2, shape[p], &model->value[p]));
+        TRY(cbk_zeros(stream, CBK_DTYPE_F32, 2, shape[p], &model->moment1[p]));
+        TRY(cbk_zeros(stream, CBK_DTYPE_F32, 2, shape[p], &model->moment2[p]));
+    }
+done:
+    return status;
+}
+
+static void free_model(struct model *model) {
+    for (int p = 0; p < PARAMETERS; p++) {
+        cbk_tensor_release(&model->value[p]);
+        cbk_tensor_release(&model->moment1[p]);
+        cbk_tensor_release(&model->moment2[p]);
+    }
+}
+
+/// x [n, 784] f32 in [0, 1] and labels [n, 1] of the samples at `index` (i32 [n]).
+static cbk_status gather_batch(cbk_stream *stream, const struct dataset *set,
+                               const cbk_tensor *index, struct scope *scope, cbk_tensor **out_x,
+                               cbk_tensor **out_labels) {
+    cbk_status status = CBK_OK;
+    cbk_tensor **bytes = slot(scope), **x = slot(scope), **labels = slot(scope);
+    TRY(cbk_select(stream, set->pixels, index, 0, bytes));
+    TRY(cbk_cast(stream, *bytes, CBK_DTYPE_F32, x));
+    TRY(cbk_mul_scalar_into(stream, *x, cbk_f(1.0 / 255.0), *x));
+    TRY(cbk_select(stream, set->labels, index, 0, labels));
+    *out_x = *x;
+    *out_labels = *labels;
+done:
+    return status;
+}
+
+/// hidden = relu(x W1 + b1), logits = hidden W2 + b2.
+static cbk_status forward(cbk_stream *stream, const struct model *model, const cbk_tensor *x,
+                          struct scope *scope, cbk_tensor **out_hidden, cbk_tensor **out_logits) {
+    cbk_status status = CBK_OK;
+    cbk_tensor **hidden = slot(scope), **logits = slot(scope);
+    TRY(cbk_matmul(stream, x, model->value[W1], NULL, hidden));
+    TRY(cbk_add_into(stream, *hidden, model->value[B1], *hidden));
+    TRY(cbk_relu_into(stream, *hidden, *hidden));
+    TRY(cbk_matmul(stream, *hidden, model->value[W2], NULL, logits));
+    TRY(cbk_add_into(stream, *logits, model->value[B2], *logits));
+    *out_hidden = *hidden;
+    *out_logits = *logits;
+done:
+    return status;
+}
+
+/// Adds -sum of the log-probabilities of the labels to `loss_sum` (rank 0).
+static cbk_status add_loss(cbk_stream *stream, const cbk_tensor *logits, const cbk_tensor *labels,
+                           struct scope *scope, cbk_tensor *loss_sum) {
+    cbk_status status = CBK_OK;
+    cbk_tensor **log_p = slot(scope), **chosen = slot(scope), **sum = slot(scope);
+    TRY(cbk_log_softmax(stream, logits, 1, log_p));
+    TRY(cbk_gather(stream, *log_p, labels, 1, chosen));
+    TRY(cbk_sum(stream, *chosen, NULL, sum));
+    TRY(cbk_sub_into(stream, loss_sum, *sum, loss_sum));
+done:
+    return status;
+}
+
+static cbk_status sum_rows(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out) {
+    return cbk_sum(stream, x, &CBK_INIT(cbk_reduce_params, .axis_count = 1, .axes = {0}), out);
+}
+
+/// Gradients of the mean cross-entropy: d logits = (softmax - one_hot) / n, then back by the chain
+/// rule through both layers.
+static cbk_status backward(cbk_stream *stream, const struct model *model, const cbk_tensor *x,
+                           const cbk_tensor *hidden, const cbk_tensor *logits,
+                           const cbk_tensor *labels, struct scope *scope,
+                           cbk_tensor *gradient[PARAMETERS]) {
+    const int64_t n = cbk_tensor_shape(x)[0];
+    cbk_status status = CBK_OK;
+    cbk_tensor **d_logits = slot(scope), **minus_one = slot(scope), **transposed = slot(scope);
+    cbk_tensor **d_hidden = slot(scope), **w2_t = slot(scope), **x_t = slot(scope);
+    cbk_tensor **inactive = slot(scope), **grad[PARAMETERS];
+    for (int p = 0; p < PARAMETERS; p++) grad[p] = slot(scope);
+
+    TRY(cbk_softmax(stream, logits, 1, d_logits));
+    TRY(cbk_fill(stream, CBK_DTYPE_F32, 2, (int64_t[]){n, 1}, cbk_f(-1), minus_one));
+    TRY(cbk_scatter_add_into(stream, *d_logits, labels, *minus_one, 1, *d_logits));
+    TRY(cbk_mul_scalar_into(stream, *d_logits, cbk_f(1.0 / (double)n), *d_logits));
+
+    TRY(cbk_transpose(stream, hidden, 0, 1, transposed));
+    TRY(cbk_matmul(stream, *transposed, *d_logits, NULL, grad[W2]));
+    TRY(sum_rows(stream, *d_logits, grad[B2]));
+
+    TRY(cbk_transpose(stream, model->value[W2], 0, 1, w2_t));
+    TRY(cbk_matmul(stream, *d_logits, *w2_t, NULL, d_hidden));
+    TRY(cbk_less_equal_scalar(stream, hidden, cbk_f(0), inactive));
+    TRY(cbk_mask_fill_into(stream, *d_hidden, *inactive, cbk_f(0), *d_hidden));
+
+    TRY(cbk_transpose(stream, x, 0, 1, x_t));
+    TRY(cbk_matmul(stream, *x_t, *d_hidden, NULL, grad[W1]));
+    TRY(sum_rows(stream, *d_hidden, grad[B1]));
+    for (int p = 0; p < PARAMETERS; p++) gradient[p] = *grad[p];
+done:
+    return status;
+}
+
+/// w -= rate * v with v = 0.9 v + g.
+static cbk_status update_sgd(cbk_stream *stream, struct model *model, int p,
+                             const cbk_tensor *gradient, double rate, struct scope *scope) {
+    cbk_status status = CBK_OK;
+    cbk_tensor *v = model->moment1[p], **delta = slot(scope);
+    TRY(cbk_mul_scalar_into(stream, v, cbk_f(0.9), v));
+    TRY(cbk_add_into(stream, v, gradient, v));
+    TRY(cbk_mul_scalar(stream, v, cbk_f(rate), delta));
+    TRY(cbk_sub_into(stream, model->value[p], *delta, model->value[p]));
+done:
+    return status;
+}
+
+/// Adam (Kingma and Ba, 2015) with beta 0.9 and 0.999; the bias corrections are folded into the
+/// rate and the square root's factor.
+static cbk_status update_adam(cbk_stream *stream, struct model *model, int p,
+                              const cbk_tensor *gradient, double rate, struct scope *scope) {
+    double correction1 = 1, correction2 = 1;
+    for (int64_t i = 0; i < model->step; i++) correction1 *= 0.9, correction2 *= 0.999;
+    correction1 = 1 - correction1, correction2 = 1 - correction2;
+
+    cbk_status status = CBK_OK;
+    cbk_tensor *m = model->moment1[p], *v = model->moment2[p];
+    cbk_tensor **scaled = slot(scope), **squared = slot(scope), **root = slot(scope);
+    cbk_tensor **delta = slot(scope);
+    TRY(cbk_mul_scalar_into(stream, m, cbk_f(0.9), m));
+    TRY(cbk_mul_scalar(stream, gradient, cbk_f(0.1), scaled));
+    TRY(cbk_add_into(stream, m, *scaled, m));
+    TRY(cbk_mul_scalar_into(stream, v, cbk_f(0.999), v));
+    TRY(cbk_square(stream, gradient, squared));
+    TRY(cbk_mul_scalar_into(stream, *squared, cbk_f(0.001), *squared));
+    TRY(cbk_add_into(stream, v, *squared, v));
+    TRY(cbk_mul_scalar(stream, v, cbk_f(1 / correction2), root));
+    TRY(cbk_sqrt_into(stream, *root, *root));
+    TRY(cbk_add_scalar_into(stream, *root, cbk_f(1e-8), *root));
+    TRY(cbk_mul_scalar(stream, m, cbk_f(rate / correction1), delta));
+    TRY(cbk_div_into(stream, *delta, *root, *delta));
+    TRY(cbk_sub_into(stream, model->value[p], *delta, model->value[p]));
+done:
+    return status;
+}
+
+/// One mini-batch: forward, loss, backward, update.
+static cbk_status train_step(cbk_stream *stream, struct model *model, const struct dataset *set,
+                             const cbk_tensor *index, const struct options *options,
+                             cbk_tensor *loss_sum) {
+    struct scope scope = {.count = 0}, update = {.count = 0};
+    cbk_status status = CBK_OK;
+    cbk_tensor *x, *labels, *hidden, *logits, *gradient[PARAMETERS];
+
+    TRY(gather_batch(stream, set, index, &scope, &x, &labels));
+    TRY(forward(stream, model, x, &scope, &hidden, &logits));
+    TRY(add_loss(stream, logits, labels, &scope, loss_sum));
+    TRY(backward(stream, model, x, hidden, logits, labels, &scope, gradient));
+    model->step++;
+    for (int p = 0; p < PARAMETERS; p++) {
+        TRY((options->sgd ? update_sgd : update_adam)(stream, model, p, gradient[p], options->rate,
+                                                      &update));
+        end_scope(&update);
+    }
+done:
+    end_scope(&update);
+    end_scope(&scope);
+    return status;
+}
+
+// ---- epochs ------------------------------------------------------------------------------------------
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void show_progress(int epoch, int64_t done, int64_t total) {
+    enum { WIDTH = 32 };
+    char bar[WIDTH + 1];
+    int filled = (int)(done * WIDTH / total);
+    memset(bar, '.', WIDTH);
+    memset(bar, '#', (size_t)filled);
+    bar[WIDTH] = 0;
+    printf("\repoch %2d [%s] %3d %%", epoch, bar, (int)(done * 100 / total));
+    fflush(stdout);
+}
+
+/// A new order of the samples (Fisher-Yates over xorshift64*).
+static void shuffle(int32_t *order, int64_t count, uint64_t *state) {
+    for (int64_t i = count - 1; i > 0; i--) {
+        *state ^= *state >> 12, *state ^= *state << 25, *state ^= *state >> 27;
+        int64_t j = (int64_t)((*state * 0x2545f4914f6cdd1du >> 33) % (uint64_t)(i + 1));
+        int32_t other = order[i];
+        order[i] = order[j], order[j] = other;
+    }
+}
+
+static cbk_status train_epoch(cbk_stream *stream, struct model *model, const struct dataset *set,
+                              const int32_t *order, int epoch, const struct options *options,
+                              double *out_loss) {
+    const bool terminal = isatty(STDOUT_FILENO);
+    cbk_status status = CBK_OK;
+    cbk_tensor *orders = NULL, *index = NULL, *loss = NULL;
+    float loss_sum = 0;
+
+    TRY(cbk_tensor_from_data(stream, CBK_DTYPE_I32, 1, &set->count, order,
+                             (uint64_t)set->count * sizeof *order, &orders));
+    TRY(cbk_zeros(stream, CBK_DTYPE_F32, 0, NULL, &loss));
+    for (int64_t first = 0, step = 0; first < set->count; first += options->batch, step++) {
+        int64_t left = set->count - first;
+        TRY(cbk_narrow(stream, orders, 0, first, left < options->batch ? left : options->batch,
+                       &index));
+        TRY(train_step(stream, model, set, index, options, loss));
+        cbk_tensor_release(&index);
+        if (step % 32 == 31) { // keeps the bar honest and the queue short
+            TRY(cbk_sync(stream));
+            if (terminal) show_progress(epoch, first, set->count);
+        }
+    }
+    TRY(cbk_tensor_read(stream, loss, &loss_sum, sizeof loss_sum));
+    if (terminal) show_progress(epoch, set->count, set->count);
+    *out_loss = loss_sum / (double)set->count;
+done:
+    cbk_tensor_release(&index);
+    cbk_tensor_release(&loss);
+    cbk_tensor_release(&orders);
+    return status;
+}
+
+/// Adds the number of right answers among samples first .. first + count to `hits` (rank 0, i64).
+static cbk_status test_batch(cbk_stream *stream, const struct model *model,
+                             const struct dataset *set, int64_t first, int64_t count,
+                             cbk_tensor *hits) {
+    struct scope scope = {.count = 0};
+    cbk_status status = CBK_OK;
+    cbk_tensor *x, *labels, *hidden, *logits;
+    cbk_tensor **index = slot(&scope), **guess = slot(&scope), **wanted = slot(&scope);
+    cbk_tensor **right = slot(&scope), **counted = slot(&scope), **sum = slot(&scope);
+
+    TRY(cbk_arange(stream, CBK_DTYPE_I32, cbk_i(first), cbk_i(1), count, index));
+    TRY(gather_batch(stream, set, *index, &scope, &x, &labels));
+    TRY(forward(stream, model, x, &scope, &hidden, &logits));
+    TRY(cbk_argmax(stream, logits, &CBK_INIT(cbk_reduce_params, .axis_count = 1, .axes = {1}),
+                   guess));
+    TRY(cbk_cast(stream, labels, cbk_tensor_dtype(*guess), wanted));
+    TRY(cbk_equal(stream, *guess, *wanted, right));
+    TRY(cbk_cast(stream, *right, CBK_DTYPE_I64, counted));
+    TRY(cbk_sum(stream, *counted, NULL, sum));
+    TRY(cbk_add_into(stream, hits, *sum, hits));
+done:
+    end_scope(&scope);
+    return status;
+}
+
+static cbk_status test_accuracy(cbk_stream *stream, const struct model *model,
+                                const struct dataset *set, double *out_percent) {
+    cbk_status status = CBK_OK;
+    cbk_tensor *hits = NULL;
+    int64_t count = 0;
+    TRY(cbk_zeros(stream, CBK_DTYPE_I64, 0, NULL, &hits));
+    for (int64_t first = 0; first < set->count; first += TEST_BATCH) {
+        int64_t left = set->count - first;
+        TRY(test_batch(stream, model, set, first, left < TEST_BATCH ? left : TEST_BATCH, hits));
+    }
+    TRY(cbk_tensor_read(stream, hits, &count, sizeof count));
+    *out_percent = 100.0 * (double)count / (double)set->count;
+done:
+    cbk_tensor_release(&hits);
+    return status;
+}
+
+static cbk_status run(cbk_stream *stream, const struct options *options,
+                      const struct images *train_images, const struct images *test_images) {
+    const bool terminal = isatty(STDOUT_FILENO);
+    struct dataset train = {0}, test = {0};
+    struct model model = {0};
+    cbk_status status = CBK_OK;
+    uint64_t shuffle_state = options->seed * 0x9e3779b97f4a7c15u + 1;
+    double accuracy = 0;
+    int32_t *order = malloc((size_t)train_images->count * sizeof *order);
+    if (order == NULL) return CBK_ERROR_OUT_OF_HOST_MEMORY;
+    for (int64_t i = 0; i < train_images->count; i++) order[i] = (int32_t)i;
+
+    TRY(upload(stream, train_images, &train));
+    TRY(upload(stream, test_images, &test));
+    TRY(create_model(stream, options->hidden, &model));
+    for (int epoch = 1; epoch <= options->epochs; epoch++) {
+        double loss = 0, start = now();
+        shuffle(order, train.count, &shuffle_state);
+        TRY(train_epoch(stream, &model, &train, order, epoch, options, &loss));
+        double seconds = now() - start;
+        TRY(test_accuracy(stream, &model, &test, &accuracy));
+        printf("%sepoch %2d  loss %.4f  test accuracy %.2f %%  %.0f images/s%s\n",
+               terminal ? "\r" : "", epoch, loss, accuracy, (double)train.count / seconds,
+               terminal ? "            " : "");
+        fflush(stdout);
+    }
+    printf("test accuracy %.1f %%\n", accuracy);
+done:
+    free_model(&model);
+    free_dataset(&test);
+    free_dataset(&train);
+    free(order);
+    return status;
+}
+
+static cbk_status open_stream(const struct options *options, cbk_stream **out) {
+    cbk_status status = CBK_OK;
+    cbk_backend *backend = NULL;
+    cbk_device *device = NULL;
+    cbk_device_info info = CBK_INIT(cbk_device_info);
+    TRY(options->reference ? cbk_reference_create(NULL, &backend)
+                           : cbk_opencl_create(NULL, &backend));
+    TRY(cbk_device_open(backend,
+                        &CBK_INIT(cbk_device_params, .seed = options->seed,
+                                  .name = options->reference ? NULL : options->device),
+                        &device));
+    TRY(cbk_device_get_info(device, &info));
+    TRY(cbk_stream_create(device, NULL, out));
+    printf("device: %s (%s)\n", info.name, info.platform);
+done:
+    cbk_device_release(&device); // the stream keeps its parents
+    cbk_backend_release(&backend);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    struct options options;
+    struct images train = {0}, test = {0};
+    cbk_stream *stream = NULL;
+    if (!parse_options(argc, argv, &options)) return 2;
+
+    bool ok = load_images(options.data, "train", &train) && load_images(options.data, "t10k", &test);
+    if (ok && (open_stream(&options, &stream) != CBK_OK ||
+               run(stream, &options, &train, &test) != CBK_OK)) {
+        fprintf(stderr, "train_fashion: %s\n", cbk_last_error_message());
+        ok = false;
+    }
+    cbk_stream_release(&stream);
+    free_images(&test);
+    free_images(&train);
+    return ok ? 0 : 1;
+}
