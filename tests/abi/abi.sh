@@ -1,0 +1,63 @@
+#!/bin/sh
+# The ABI against what is checked in.
+#
+#   abi.sh layout SOURCE_DIRECTORY WORK_DIRECTORY CC      listed members are where they were
+#   abi.sh listed SOURCE_DIRECTORY WORK_DIRECTORY CC      every member is listed
+#   abi.sh symbols SOURCE_DIRECTORY WORK_DIRECTORY LIBRARY the exported names
+#
+# `abi.sh print SOURCE_DIRECTORY WORK_DIRECTORY CC` prints the layout as it is now.
+set -eu
+what=$1 source=$2 work=$3
+mkdir -p "$work"
+
+print_layout() {
+    # opencl.h needs OpenCL's headers and has no struct of its own.
+    headers=$(ls "$source"/include/cubeback/*.h | grep -v '/opencl\.h$')
+    # shellcheck disable=SC2086
+    LC_ALL=C awk -f "$source/tests/abi/layout.awk" $headers >"$work/layout-$what.c"
+    "$1" -std=c11 -I "$source/include" -o "$work/layout-$what" "$work/layout-$what.c"
+    "$work/layout-$what"
+}
+
+case $what in
+print) print_layout "$4" ;;
+layout)
+    print_layout "$4" >"$work/layout.now"
+    # A struct may grow at its end; nothing listed may move, change size or go.
+    awk '
+        NR == FNR { now[$1] = $2 " " $3; next }
+        !($1 in now) { print $1 ": is gone"; bad = 1; next }
+        NF == 2 && now[$1] + 0 < $2 { print $1 ": shrank from " $2 " to " now[$1]; bad = 1 }
+        NF == 3 && now[$1] != $2 " " $3 {
+            print $1 ": offset and size were " $2 " " $3 ", are " now[$1]; bad = 1 }
+        END { exit bad }' "$work/layout.now" "$source/tests/abi/layout.txt"
+    # What is new must lie behind what was there.
+    awk '
+        { split($1, part, "."); struct = part[1] }
+        NR == FNR {
+            listed[$1] = 1
+            if (NF == 3 && $2 + $3 > end[struct]) end[struct] = $2 + $3
+            next }
+        NF == 3 && !($1 in listed) && (struct in listed) && $2 < end[struct] {
+            print $1 ": is new but not at the end"; bad = 1 }
+        END { exit bad }' "$source/tests/abi/layout.txt" "$work/layout.now"
+    ;;
+listed)
+    print_layout "$4" >"$work/layout.listed"
+    if ! diff "$source/tests/abi/layout.txt" "$work/layout.listed" >"$work/layout.diff"; then
+        echo "tests/abi/layout.txt does not list the headers' structs as they are; an append is taken"
+        echo "in by: tests/abi/abi.sh print . /tmp/abi cc >tests/abi/layout.txt"
+        cat "$work/layout.diff"
+        exit 1
+    fi
+    ;;
+symbols)
+    nm -D --defined-only "$4" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | LC_ALL=C sort \
+        >"$work/symbols.now"
+    if ! diff "$source/tests/abi/symbols.txt" "$work/symbols.now" >"$work/symbols.diff"; then
+        echo "exported names (>) differ from tests/abi/symbols.txt (<):"
+        cat "$work/symbols.diff"
+        exit 1
+    fi
+    ;;
+esac
