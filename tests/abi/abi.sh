@@ -3,9 +3,11 @@
 #
 #   abi.sh layout SOURCE_DIRECTORY WORK_DIRECTORY CC      listed members are where they were
 #   abi.sh listed SOURCE_DIRECTORY WORK_DIRECTORY CC      every member is listed
-#   abi.sh symbols SOURCE_DIRECTORY WORK_DIRECTORY LIBRARY the exported names
+#   abi.sh symbols SOURCE_DIRECTORY WORK_DIRECTORY LIBRARY  the exported names
 #
-# `abi.sh print SOURCE_DIRECTORY WORK_DIRECTORY CC` prints the layout as it is now.
+# To take in an append, from the repository's root:
+#   tests/abi/abi.sh print . /tmp/abi cc >tests/abi/layout.txt
+#   tests/abi/abi.sh declared . /tmp/abi >tests/abi/symbols.txt
 set -eu
 what=$1 source=$2 work=$3
 mkdir -p "$work"
@@ -20,6 +22,10 @@ print_layout() {
 }
 
 case $what in
+declared)
+    sed -e 's,//.*,,' "$source"/include/cubeback/*.h | tr '\n' ' ' |
+        grep -o 'CBK_API [^;{]*' | grep -o 'cbk_[a-z0-9_]* *(' | tr -d ' (' | LC_ALL=C sort -u
+    ;;
 print) print_layout "$4" ;;
 layout)
     print_layout "$4" >"$work/layout.now"
@@ -45,13 +51,20 @@ layout)
 listed)
     print_layout "$4" >"$work/layout.listed"
     if ! diff "$source/tests/abi/layout.txt" "$work/layout.listed" >"$work/layout.diff"; then
-        echo "tests/abi/layout.txt does not list the headers' structs as they are; an append is taken"
-        echo "in by: tests/abi/abi.sh print . /tmp/abi cc >tests/abi/layout.txt"
+        echo "tests/abi/layout.txt (<) does not list the headers' structs as they are (>); an append"
+        echo "is taken in by: tests/abi/abi.sh print . /tmp/abi cc >tests/abi/layout.txt"
         cat "$work/layout.diff"
         exit 1
     fi
     ;;
 symbols)
+    sh "$0" declared "$source" "$work" >"$work/symbols.declared"
+    if ! diff "$source/tests/abi/symbols.txt" "$work/symbols.declared" >"$work/symbols.diff"; then
+        echo "tests/abi/symbols.txt (<) does not list what the headers declare (>); an append is taken"
+        echo "in by: tests/abi/abi.sh declared . /tmp/abi >tests/abi/symbols.txt"
+        cat "$work/symbols.diff"
+        exit 1
+    fi
     nm -D --defined-only "$4" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | LC_ALL=C sort \
         >"$work/symbols.now"
     if ! diff "$source/tests/abi/symbols.txt" "$work/symbols.now" >"$work/symbols.diff"; then
