@@ -48,6 +48,9 @@ cbk_status cbk_rt_discover(struct cbk_rt *rt);
 /// The index-th found device of a type whose name or platform contains `name` (may be NULL).
 const struct cbk_rt_found *cbk_rt_find(const struct cbk_rt *rt, uint32_t type, uint32_t index,
                                        const char *name);
+/// The failure of such a search.
+cbk_status cbk_rt_fail_not_found(const struct cbk_rt *rt, uint32_t type, uint32_t index,
+                                 const char *name);
 /// True if `list`, words parted by spaces, contains `word` as a whole.
 bool cbk_rt_has_word(const char *list, const char *word);
 /// A text of the device or platform, cut to fit; "" when the driver does not answer.
@@ -90,7 +93,9 @@ struct cbk_rt_chunk {
     cl_mem mem;
     uint64_t size;
     uint64_t used_bytes;    ///< of its blocks
-    struct cbk_rt_pool *pool; ///< NULL while on the device's shelf
+    struct cbk_rt_pool *pool;   ///< of a slab in use, else NULL
+    struct cbk_rt_block *first; ///< of a slab in use
+    bool is_exact;              ///< goes to the driver rather than to the shelf
     struct cbk_rt_chunk *previous, *next;
     struct cbk_rt_stream *last_stream; ///< on the shelf: work up to last_batch may still use it
     uint64_t last_batch;
@@ -134,9 +139,9 @@ struct cbk_rt_batch {
 };
 enum {
     CBK_RT_MAX_BATCHES = 64,  ///< whose events a stream keeps at once
-    CBK_RT_FLUSH_PERIOD = 32, ///< launches between flushes
+    CBK_RT_FLUSH_PERIOD = 32, ///< commands between flushes
     CBK_RT_MAX_NAMES = 64,    ///< of operations that report indices
-    CBK_RT_MAX_STREAMS = 64   ///< whose batches a stream remembers to have waited for
+    CBK_RT_KNOWN_STREAMS = 32   ///< whose batches a stream remembers to have waited for
 };
 
 /// The first error of a stream's enqueued work, until it is reported.
@@ -153,7 +158,7 @@ struct cbk_rt_index_report {
     int64_t index;
 };
 
-/// Host memory through which small transfers go; four parts, each with the event of its last use.
+/// Host memory through which small transfers go, in parts that are used in turn.
 enum { CBK_RT_STAGING_PARTS = 4 };
 struct cbk_rt_staging {
     cl_mem mem; ///< pinned; NULL: plain memory
@@ -161,7 +166,7 @@ struct cbk_rt_staging {
     size_t part_size;
     uint32_t part;
     size_t used; ///< of the current part
-    cl_event done[CBK_RT_STAGING_PARTS];
+    uint64_t batch[CBK_RT_STAGING_PARTS]; ///< of the last transfer through the part
 };
 
 struct cbk_rt_stream {
@@ -176,10 +181,11 @@ struct cbk_rt_stream {
     uint64_t batch;
     _Atomic uint64_t done_batch; ///< every batch up to this one has ended
     uint32_t unflushed;          ///< commands since the last flush
+    uint32_t flush_at;           ///< `unflushed` at which to flush: 1, 2, 4 ... after a drain
     bool has_open_work;          ///< commands in the current batch
     uint32_t batch_first, batch_count;
     struct cbk_rt_batch batches[CBK_RT_MAX_BATCHES]; ///< a ring
-    uint64_t waited[CBK_RT_MAX_STREAMS]; ///< by number: this queue waits for that batch already
+    uint64_t waited[CBK_RT_KNOWN_STREAMS]; ///< by number: this queue waits for that batch
     struct cbk_rt_sticky sticky;
 
     struct cbk_rt_kernels kernels;
@@ -218,13 +224,14 @@ struct cbk_rt_device {
     struct cbk_rt_caps caps;
     _Atomic uint32_t is_lost;
     struct cbk_os_mutex mutex; ///< streams, staging
-    struct cbk_rt_stream *streams[CBK_RT_MAX_STREAMS];
-    uint32_t stream_count;
+    struct cbk_rt_stream **streams; ///< all ever made, resting ones too
+    uint32_t stream_count, stream_capacity;
     cl_command_queue service_queue; ///< for maps of staging memory
     struct cbk_rt_pinned *pinned;   ///< what cbk_rt_staging_alloc gave out
     struct cbk_os_mutex use_lock;   ///< of blocks that several streams use
     struct cbk_rt_memory memory;
     struct cbk_rt_programs *programs;
+    bool has_mutex, has_use_lock, is_open; ///< how far opening came
 };
 
 /// CBK_OK, or the failure of a device that is lost or belongs to the parent process. Every entry
@@ -238,6 +245,9 @@ static inline cbk_status cbk_rt_device_check(struct cbk_rt_device *device) {
 /// Notes that the driver gave the device up.
 void cbk_rt_device_lose(struct cbk_rt_device *device);
 
+/// Waits for all streams and frees them (stream.c); for closing only.
+void cbk_rt_streams_finish(struct cbk_rt_device *device);
+
 // ---- order (order.c): all under the stream's mutex -----------------------------------------------
 
 /// To be called after a command was enqueued; `event` is the command's or NULL. Takes over the
@@ -250,6 +260,8 @@ bool cbk_rt_wants_event(const struct cbk_rt_stream *stream);
 cbk_status cbk_rt_close_batch(struct cbk_rt_stream *stream, cl_event *out_event);
 /// Waits for everything and gathers errors into stream->sticky.
 cbk_status cbk_rt_drain(struct cbk_rt_stream *stream);
+/// Waits until a batch has ended.
+cbk_status cbk_rt_wait_batch(struct cbk_rt_stream *stream, uint64_t batch);
 /// Releases events of batches that have ended and gathers their errors; never waits.
 void cbk_rt_poll_batches(struct cbk_rt_stream *stream);
 /// Remembers the first error of enqueued work.
@@ -333,9 +345,8 @@ void cbk_rt_shelve_free_slabs(struct cbk_rt_stream *stream);
 /// Space of `size` bytes (at most cbk_rt_staging_limit) that earlier transfers no longer use.
 cbk_status cbk_rt_staging_take(struct cbk_rt_stream *stream, size_t size, void **out);
 enum { CBK_RT_STAGING_LIMIT = 1 << 20 };
-/// To be called when the transfer from or to the space has been enqueued, with its event (taken
-/// over).
-void cbk_rt_staging_note(struct cbk_rt_stream *stream, cl_event event);
+/// To be called directly before the transfer from or to the space is enqueued.
+void cbk_rt_staging_note(struct cbk_rt_stream *stream);
 void cbk_rt_staging_finish(struct cbk_rt_stream *stream);
 void cbk_rt_pinned_finish(struct cbk_rt_device *device);
 
