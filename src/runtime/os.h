@@ -56,6 +56,12 @@ static inline bool cbk_os_is_forked(const struct cbk_os_fork_mark *mark) {
 
 /// NULL when unset or when the process runs with raised rights (setuid).
 const char *cbk_os_environment(const char *name);
+/// The index-th "NAME=value" of the environment; NULL past the last one and with raised rights.
+const char *cbk_os_environment_entry(size_t index);
+
+/// What this processor can do, as readable text: machine code made here runs where it is the same.
+/// "" where it is not known how to ask (os_cpu.c).
+void cbk_os_cpu_features(char *out, size_t size);
 
 // ---- shared libraries ----------------------------------------------------------------------------
 

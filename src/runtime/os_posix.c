@@ -4,6 +4,9 @@
 
 #include <dlfcn.h>
 #include <stdlib.h>
+#ifdef __linux__
+#include <sys/auxv.h>
+#endif
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -76,25 +79,22 @@ void cbk_os_fork_mark_finish(struct cbk_os_fork_mark *mark) {
     mark->word = NULL;
 }
 
-const char *cbk_os_environment(const char *name) {
-#ifdef __GLIBC__
-    return secure_getenv(name);
+static bool has_raised_rights(void) {
+#ifdef __linux__
+    return getauxval(AT_SECURE) != 0;
 #else
-    const bool is_raised = getuid() != geteuid() || getgid() != getegid();
-    return is_raised ? NULL : getenv(name);
+    return getuid() != geteuid() || getgid() != getegid();
 #endif
+}
+
+const char *cbk_os_environment(const char *name) {
+    return has_raised_rights() ? NULL : getenv(name);
 }
 
 extern char **environ;
 
 const char *cbk_os_environment_entry(size_t index) {
-    // An unset PATH must not hide the others: any name shows whether the rights are raised.
-#ifdef __GLIBC__
-    const bool is_raised = environ && environ[0] && !is_visible(environ[0]);
-#else
-    const bool is_raised = getuid() != geteuid() || getgid() != getegid();
-#endif
-    if (is_raised || !environ) return NULL;
+    if (has_raised_rights() || !environ) return NULL;
     for (size_t i = 0; environ[i]; i++) {
         if (i == index) return environ[i];
     }
