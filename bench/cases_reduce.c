@@ -1,0 +1,92 @@
+/// cases_reduce.c: reductions, softmax and row selection.
+#include "bench.h"
+
+#define Mi ((int64_t)1 << 20)
+
+/// x [m, n] and what the reduction of axis k writes.
+static cbk_status setup_reduce(struct bench *bench, const struct bench_case *of) {
+    const int64_t shape[2] = {of->m, of->n};
+    const int64_t kept[2] = {of->k == 0 ? 1 : of->m, of->k == 1 ? 1 : of->n};
+    cbk_status status = CBK_OK;
+    TRY(cbk_random_normal(bench->stream, of->dtype, 2, shape, 0, 1, &bench->tensor[0]));
+    TRY(cbk_tensor_empty(bench->stream, of->dtype, 2, kept, &bench->tensor[1]));
+    TRY(cbk_tensor_empty(bench->stream, CBK_DTYPE_I64, 2, kept, &bench->tensor[3]));
+    TRY(cbk_tensor_empty(bench->stream, of->dtype, 0, NULL, &bench->tensor[4]));
+done:
+    return status;
+}
+
+static cbk_status setup_map(struct bench *bench, const struct bench_case *of) {
+    const int64_t shape[2] = {of->m, of->n};
+    cbk_status status = CBK_OK;
+    TRY(cbk_random_normal(bench->stream, of->dtype, 2, shape, 0, 1, &bench->tensor[0]));
+    TRY(cbk_tensor_empty(bench->stream, of->dtype, 2, shape, &bench->tensor[1]));
+done:
+    return status;
+}
+
+/// k rows of x [m, n], drawn at random.
+static cbk_status setup_select(struct bench *bench, const struct bench_case *of) {
+    const int64_t shape[2] = {of->m, of->n}, picked[2] = {of->k, of->n};
+    cbk_status status = CBK_OK;
+    TRY(cbk_random_normal(bench->stream, of->dtype, 2, shape, 0, 1, &bench->tensor[0]));
+    TRY(cbk_random_integer(bench->stream, CBK_DTYPE_I64, 1, &of->k, 0, of->m, &bench->tensor[1]));
+    TRY(cbk_tensor_empty(bench->stream, of->dtype, 2, picked, &bench->tensor[2]));
+done:
+    return status;
+}
+
+static cbk_reduce_params axis(const struct bench_case *of) {
+    return CBK_INIT(cbk_reduce_params, .axis_count = 1, .axes = {(int32_t)of->k});
+}
+
+static cbk_status run_sum_all(struct bench *bench, const struct bench_case *of) {
+    (void)of;
+    return cbk_sum_into(bench->stream, bench->tensor[0], NULL, bench->tensor[4]);
+}
+static cbk_status run_sum(struct bench *bench, const struct bench_case *of) {
+    cbk_reduce_params params = axis(of);
+    return cbk_sum_into(bench->stream, bench->tensor[0], &params, bench->tensor[1]);
+}
+static cbk_status run_argmax(struct bench *bench, const struct bench_case *of) {
+    cbk_reduce_params params = axis(of);
+    return cbk_argmax_into(bench->stream, bench->tensor[0], &params, bench->tensor[3]);
+}
+static cbk_status run_softmax(struct bench *bench, const struct bench_case *of) {
+    (void)of;
+    return cbk_softmax_into(bench->stream, bench->tensor[0], 1, bench->tensor[1]);
+}
+static cbk_status run_select(struct bench *bench, const struct bench_case *of) {
+    (void)of;
+    return cbk_select_into(bench->stream, bench->tensor[0], bench->tensor[1], 0, bench->tensor[2]);
+}
+
+#define REDUCE(name_, run_, rows_, columns_, axis_)                                                \
+    {.name = name_, .setup = setup_reduce, .run = run_, .dtype = CBK_DTYPE_F32,                    \
+     .elements = (int64_t)(rows_) * (columns_), .m = rows_, .n = columns_, .k = axis_, .reads = 1}
+#define MAP(name_, run_, rows_, columns_)                                                          \
+    {.name = name_, .setup = setup_map, .run = run_, .dtype = CBK_DTYPE_F32,                       \
+     .elements = (int64_t)(rows_) * (columns_), .m = rows_, .n = columns_, .reads = 1, .writes = 1}
+#define SELECT(name_, rows_, columns_, picked_)                                                    \
+    {.name = name_, .setup = setup_select, .run = run_select, .dtype = CBK_DTYPE_F32,              \
+     .elements = (int64_t)(picked_) * (columns_), .m = rows_, .n = columns_, .k = picked_,         \
+     .reads = 1, .writes = 1}
+
+static const struct bench_case cases[] = {
+    REDUCE("sum_all_f32_64Mi", run_sum_all, 1, 64 * Mi, 1),
+    REDUCE("sum_all_f32_1GiB", run_sum_all, 1, 256 * Mi, 1),
+    REDUCE("sum_rows_8192", run_sum, 8192, 8192, 1),
+    REDUCE("sum_cols_8192", run_sum, 8192, 8192, 0),
+    REDUCE("argmax_8192", run_argmax, 8192, 8192, 1),
+    REDUCE("sum_rows_16384", run_sum, 16384, 16384, 1),
+    REDUCE("sum_cols_16384", run_sum, 16384, 16384, 0),
+    REDUCE("argmax_16384", run_argmax, 16384, 16384, 1),
+    MAP("softmax_8192", run_softmax, 8192, 8192),
+    MAP("softmax_16384", run_softmax, 16384, 16384),
+    MAP("softmax_65536x1024", run_softmax, 65536, 1024),
+    SELECT("index_select_65536x1024", 65536, 1024, 32768),
+};
+
+struct bench_table bench_reduce_cases(void) {
+    return (struct bench_table){cases, sizeof cases / sizeof *cases};
+}

@@ -1,0 +1,139 @@
+#include "driver.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "bench.h"
+
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+
+#define LENGTH 1024
+
+struct bench_driver {
+    cl_context context;
+    cl_command_queue queue;
+    cl_program program;
+    cl_kernel kernel;
+    cl_mem buffer[3];
+    bool is_cpu;
+};
+
+/// With as many arguments as the library's own kernels take.
+static const char text[] =
+    "kernel void add(global const float *a, long oa, global const float *b, long ob,\n"
+    "                global float *o, long oo, long n) {\n"
+    "#ifdef CPU\n"
+    "    for (long i = 0; i < n; i += 8)\n"
+    "        vstore8(vload8(0, a + oa + i) + vload8(0, b + ob + i), 0, o + oo + i);\n"
+    "#else\n"
+    "    long i = get_global_id(0);\n"
+    "    if (i < n) o[oo + i] = a[oa + i] + b[ob + i];\n"
+    "#endif\n"
+    "}\n";
+
+static bool contains(const char *text_in, const char *part) {
+    size_t length = strlen(part);
+    for (; *text_in != 0; text_in++)
+        if (strncasecmp(text_in, part, length) == 0) return true;
+    return length == 0;
+}
+
+static bool device_matches(cl_platform_id platform, cl_device_id device, const char *name) {
+    char device_name[256] = "", platform_name[256] = "";
+    if (name == NULL) return true;
+    clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof device_name, device_name, NULL);
+    clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof platform_name, platform_name, NULL);
+    return contains(device_name, name) || contains(platform_name, name);
+}
+
+static cl_device_id find_device(const char *name) {
+    cl_platform_id platforms[16];
+    cl_device_id devices[16];
+    cl_uint platform_count = 0, device_count = 0;
+    if (clGetPlatformIDs(16, platforms, &platform_count) != CL_SUCCESS) return NULL;
+    for (cl_uint p = 0; p < platform_count && p < 16; p++) {
+        if (clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, 16, devices, &device_count) != 0)
+            continue;
+        for (cl_uint d = 0; d < device_count && d < 16; d++)
+            if (device_matches(platforms[p], devices[d], name)) return devices[d];
+    }
+    return NULL;
+}
+
+static bool set_arguments(struct bench_driver *driver) {
+    const cl_long zero = 0, length = LENGTH;
+    cl_int code = 0;
+    for (cl_uint i = 0; i < 3; i++) {
+        code |= clSetKernelArg(driver->kernel, 2 * i, sizeof(cl_mem), &driver->buffer[i]);
+        code |= clSetKernelArg(driver->kernel, 2 * i + 1, sizeof zero, &zero);
+    }
+    code |= clSetKernelArg(driver->kernel, 6, sizeof length, &length);
+    return code == CL_SUCCESS;
+}
+
+struct bench_driver *bench_driver_open(const char *name) {
+    struct bench_driver *driver = calloc(1, sizeof *driver);
+    cl_device_id device = find_device(name);
+    const char *texts[1] = {text};
+    cl_device_type type = 0;
+    cl_int code = CL_SUCCESS;
+    if (driver == NULL || device == NULL) goto failed;
+    clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
+    driver->is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
+    driver->context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
+    if (code != CL_SUCCESS) goto failed;
+    driver->queue = clCreateCommandQueue(driver->context, device, 0, &code);
+    if (code != CL_SUCCESS) goto failed;
+    driver->program = clCreateProgramWithSource(driver->context, 1, texts, NULL, &code);
+    if (code != CL_SUCCESS ||
+        clBuildProgram(driver->program, 1, &device, driver->is_cpu ? "-DCPU" : "", NULL, NULL) != 0)
+        goto failed;
+    driver->kernel = clCreateKernel(driver->program, "add", &code);
+    for (int i = 0; i < 3 && code == CL_SUCCESS; i++)
+        driver->buffer[i] = clCreateBuffer(driver->context, CL_MEM_READ_WRITE,
+                                           LENGTH * sizeof(float), NULL, &code);
+    if (code == CL_SUCCESS && set_arguments(driver)) return driver;
+failed:
+    bench_driver_close(driver);
+    return NULL;
+}
+
+void bench_driver_close(struct bench_driver *driver) {
+    if (driver == NULL) return;
+    for (int i = 0; i < 3; i++)
+        if (driver->buffer[i] != NULL) clReleaseMemObject(driver->buffer[i]);
+    if (driver->kernel != NULL) clReleaseKernel(driver->kernel);
+    if (driver->program != NULL) clReleaseProgram(driver->program);
+    if (driver->queue != NULL) clReleaseCommandQueue(driver->queue);
+    if (driver->context != NULL) clReleaseContext(driver->context);
+    free(driver);
+}
+
+double bench_driver_enqueue(struct bench_driver *driver, int count) {
+    const size_t global = driver->is_cpu ? 1 : LENGTH, local = driver->is_cpu ? 1 : 256;
+    double start = bench_now_ns();
+    for (int i = 0; i < count; i++)
+        clEnqueueNDRangeKernel(driver->queue, driver->kernel, 1, NULL, &global, &local, 0, NULL,
+                               NULL);
+    double spent = bench_now_ns() - start;
+    clFinish(driver->queue);
+    return spent / count;
+}
+
+int bench_driver_probe(const char *device_name) {
+    double start = bench_now_ns();
+    float out[4] = {0};
+    struct bench_driver *driver = bench_driver_open(device_name);
+    if (driver == NULL) return 1;
+    bench_driver_enqueue(driver, 1);
+    if (clEnqueueReadBuffer(driver->queue, driver->buffer[2], CL_TRUE, 0, sizeof out, out, 0, NULL,
+                            NULL) != CL_SUCCESS)
+        return 1;
+    printf("%.0f\n", bench_now_ns() - start);
+    bench_driver_close(driver);
+    return 0;
+}

@@ -1,0 +1,18 @@
+/// driver.h: the bare driver, for what the library's own share is measured against.
+#ifndef BENCH_DRIVER_H
+#define BENCH_DRIVER_H
+
+struct bench_driver;
+
+/// A queue and an addition of 1,024 f32 on the device of that name (or the first whose device or
+/// platform name contains it; NULL: the first). NULL when it cannot be had.
+struct bench_driver *bench_driver_open(const char *name);
+void bench_driver_close(struct bench_driver *driver);
+
+/// Nanoseconds of a bare clEnqueueNDRangeKernel, the mean of `count`; the queue is drained after.
+double bench_driver_enqueue(struct bench_driver *driver, int count);
+
+/// What `--driver-probe` runs: prints the nanoseconds of the driver's own start.
+int bench_driver_probe(const char *device_name);
+
+#endif
