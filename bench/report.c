@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#ifdef BENCH_JSON
+#ifdef CUBEBACK_JSON
 #include <jansson.h>
 #endif
 
@@ -53,7 +53,7 @@ void bench_print(const struct bench_result *result) {
     fflush(stdout);
 }
 
-#ifdef BENCH_JSON
+#ifdef CUBEBACK_JSON
 static json_t *number_or_null(double value) {
     return isfinite(value) && value > 0 ? json_real(value) : json_null();
 }

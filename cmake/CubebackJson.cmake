@@ -1,0 +1,15 @@
+# cubeback_use_json(target): links jansson and defines CUBEBACK_JSON where it is installed; without
+# it a program does all but --json.
+find_package(PkgConfig QUIET)
+if(PkgConfig_FOUND)
+    pkg_check_modules(JANSSON QUIET IMPORTED_TARGET GLOBAL jansson)
+endif()
+if(NOT JANSSON_FOUND)
+    message(STATUS "The tools have no --json: jansson was not found (Debian, Ubuntu: libjansson-dev)")
+endif()
+function(cubeback_use_json target)
+    if(JANSSON_FOUND)
+        target_link_libraries(${target} PRIVATE PkgConfig::JANSSON)
+        target_compile_definitions(${target} PRIVATE CUBEBACK_JSON)
+    endif()
+endfunction()
