@@ -59,9 +59,12 @@ say "suites done after $SECONDS s, $failed failed"
 
 for filter in "$@"; do
     [ "$(left)" -gt 20 ] || { say "no time left for bench $filter"; break; }
-    file=$logs/bench-$(printf '%s' "$filter" | tr -c 'A-Za-z0-9_\n' '-').json
+    json=()
+    if is_there jansson; then
+        json=(--json "$logs/bench-$(printf '%s' "$filter" | tr -c 'A-Za-z0-9_\n' '-').json")
+    fi
     timeout "$(($(left) - 10))" build/device/bench/cubeback-bench \
-        --device "$CUBEBACK_TEST_DEVICE" --filter "$filter" --json "$file" 2>&1 | tail -n 40
+        --device "$CUBEBACK_TEST_DEVICE" --filter "$filter" "${json[@]}" 2>&1 | tail -n 40
 done
 say "all done after $SECONDS s"
 [ "$failed" = 0 ]

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 . scripts/common.sh
 
 need_all cmake cc make opencl cmocka pocl
-want clblast zlib cxx pkg-config clang
+want clblast zlib cxx pkg-config jansson clang
 failures=
 
 step() {

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 . scripts/common.sh
 
 need_all cmake cc make opencl cmocka pocl
-want clblast zlib cxx pkg-config
+want clblast zlib cxx pkg-config jansson
 
 directory=${CUBEBACK_BUILD_DIR:-build/test}
 # shellcheck disable=SC2086
