@@ -133,7 +133,11 @@ typedef struct cbk_vtable {
     void (*staging_free)(void *self, void *device, void *memory);
 
     // observation -----------------------------------------------------------------------------
-    cbk_status (*profile_begin)(void *self, void *stream);
+    /// From here on one record per operation of the stream goes to `function`, at the latest in
+    /// profile_end; refused with CBK_ERROR_INVALID_STATE inside a capture or a second time.
+    cbk_status (*profile_begin)(void *self, void *stream, cbk_profile_function function,
+                                void *user_data);
+    /// Waits for the profiled work and delivers what is outstanding.
     cbk_status (*profile_end)(void *self, void *stream);
     cbk_status (*counters)(void *self, void *device, cbk_counters *out);
 

@@ -404,6 +404,35 @@ typedef cbk_status (*cbk_graph_function)(cbk_stream *stream, void *user_data);
 CBK_API cbk_status cbk_graph_capture(cbk_stream *stream, cbk_graph_function function,
                                      void *user_data, cbk_graph **out);
 
+// ---- profiles ------------------------------------------------------------------------------
+
+#define CBK_PROFILE_OPERANDS 6
+
+/// What one operation did. Times are the device's, in nanoseconds from a start of its own; texts
+/// and arrays live during the callback only.
+typedef struct cbk_profile_record {
+    uint32_t struct_size;
+    cbk_opcode opcode;
+    const char *operation; ///< "matmul"
+    const char *kernel;    ///< the kernel's entry; of the longest one where there were several
+    uint32_t launch_count;
+    uint32_t operand_count; ///< outputs, then inputs, as many as fit below
+    cbk_dtype dtype[CBK_PROFILE_OPERANDS];
+    uint32_t rank[CBK_PROFILE_OPERANDS];
+    int64_t shape[CBK_PROFILE_OPERANDS][CBK_MAX_RANK];
+    uint64_t queued_ns, submit_ns, start_ns, end_ns;
+    uint64_t bytes; ///< of all operands, each once
+    uint64_t flops; ///< of matrix products; 0 elsewhere
+} cbk_profile_record;
+
+typedef void (*cbk_profile_function)(void *user_data, const cbk_profile_record *record);
+
+/// Delivers a record per operation of the stream until cbk_profile_end, which waits for the rest.
+/// The callback runs on the calling thread and must not use the stream. Costs nothing when off.
+CBK_API cbk_status cbk_profile_begin(cbk_stream *stream, cbk_profile_function function,
+                                     void *user_data);
+CBK_API cbk_status cbk_profile_end(cbk_stream *stream);
+
 #ifdef __cplusplus
 }
 #endif
