@@ -42,7 +42,7 @@ is_there() {
     clblast) has_header clblast_c.h ;;
     cmocka) has_cmocka ;;
     zlib) has_header zlib.h ;;
-    jansson) has_header jansson.h && has_program pkg-config ;;
+    jansson) has_header jansson.h ;;
     pocl) has_vendor pocl ;;
     driver) has_vendor '\.icd$' ;;
     clang) has_program clang || ls /usr/bin/clang-[0-9]* >/dev/null 2>&1 ;;
@@ -58,7 +58,7 @@ packages_of() {
     clblast) say libclblast-dev ;;
     cmocka) say libcmocka-dev ;;
     zlib) say zlib1g-dev ;;
-    jansson) say libjansson-dev pkg-config ;;
+    jansson) say libjansson-dev ;;
     pocl | driver) say pocl-opencl-icd ;;
     fashion-mnist) say dataset-fashion-mnist ;;
     *) say "$1" ;;
@@ -75,7 +75,7 @@ describe() {
     clblast) say "CLBlast with its C header" ;;
     cmocka) say "cmocka" ;;
     zlib) say "zlib's header" ;;
-    jansson) say "jansson with pkg-config" ;;
+    jansson) say "jansson" ;;
     pocl) say "PoCL, the OpenCL device that every test can use" ;;
     driver) say "an OpenCL driver (PoCL serves any CPU)" ;;
     clang) say "clang" ;;
