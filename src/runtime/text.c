@@ -80,12 +80,21 @@ static void append_conversion(struct cbk_rt_text *text, const struct conversion 
         append(text, string, size);
         return;
     }
-    case 'a': case 'e': case 'f': case 'g':
+    case 'a':
+    case 'e':
+    case 'f':
+    case 'g':
         snprintf(number, sizeof number, format, va_arg(*arguments, double));
         fix_decimal_sign(number);
         break;
-    case '%': number[0] = '%', number[1] = 0; break;
-    case 'c': case 'd': case 'i': case 'u': case 'x':
+    case '%':
+        number[0] = '%', number[1] = 0;
+        break;
+    case 'c':
+    case 'd':
+    case 'i':
+    case 'u':
+    case 'x':
         // Signed and unsigned arguments of one width are read alike.
         if (conversion->length == LENGTH_INT)
             snprintf(number, sizeof number, format, va_arg(*arguments, int));
