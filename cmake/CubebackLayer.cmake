@@ -1,16 +1,13 @@
 # A layer is an object library with an include path of its own, so that including a header of a
 # layer above it fails to build.
 #
-#   cubeback_layer(<name> SOURCES <glob pattern>... [INCLUDES <directory>...])
+#   cubeback_layer(<name> SOURCES <glob pattern>... [EXTRA <file>...] [INCLUDES <directory>...])
 #
-# Makes the target cubeback_<name> of the sources that match in the current directory.
+# Makes the target cubeback_<name> of the sources that match in the current directory and the extra
+# (generated) ones.
 function(cubeback_layer name)
     cmake_parse_arguments(PARSE_ARGV 1 layer "" "" "SOURCES;INCLUDES;EXTRA")
     file(GLOB sources CONFIGURE_DEPENDS ${layer_SOURCES})
-    if(NOT sources)
-        file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/none.c "typedef int cbk_layer_is_empty;\n")
-        set(sources ${CMAKE_CURRENT_BINARY_DIR}/none.c)
-    endif()
     set(target cubeback_${name})
     add_library(${target} OBJECT ${sources} ${layer_EXTRA})
     cubeback_use_compiler(${target})
