@@ -126,12 +126,12 @@ cbk_status cbk_reference_create(const cbk_backend_params *params, cbk_backend **
     if (status != CBK_OK) return status;
 
     struct cbk_ref hook = {host_allocate, host_free, NULL};
-    if (known.allocate) hook = (struct cbk_ref){known.allocate, known.free,
-                                                known.allocator_user_data};
+    if (known.allocate)
+        hook = (struct cbk_ref){known.allocate, known.free, known.allocator_user_data};
     struct cbk_ref *ref = cbk_ref_alloc(&hook, sizeof *ref);
     if (!ref)
-        return cbk_fail(CBK_ERROR_OUT_OF_HOST_MEMORY, 0, "reference_create: no memory for %zu bytes",
-                        sizeof *ref);
+        return cbk_fail(CBK_ERROR_OUT_OF_HOST_MEMORY, 0,
+                        "reference_create: no memory for %zu bytes", sizeof *ref);
     *ref = hook;
     status = cbk_backend_create(&vtable, ref, out);
     if (status != CBK_OK) cbk_ref_free(&hook, ref, sizeof *ref);

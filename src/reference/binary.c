@@ -4,16 +4,28 @@
 
 #include <math.h>
 
-#define LOW(opcode) ((opcode) & 0xff)
+#define LOW(opcode) ((opcode)&0xff)
 
 // ---- floats ----------------------------------------------------------------------------------------
 
-static double f_add(double a, double b) { return a + b; }
-static double f_sub(double a, double b) { return a - b; }
-static double f_mul(double a, double b) { return a * b; }
-static double f_div(double a, double b) { return a / b; }
-static double f_max(double a, double b) { return isnan(a) ? a : isnan(b) ? b : a > b ? a : b; }
-static double f_min(double a, double b) { return isnan(a) ? a : isnan(b) ? b : a < b ? a : b; }
+static double f_add(double a, double b) {
+    return a + b;
+}
+static double f_sub(double a, double b) {
+    return a - b;
+}
+static double f_mul(double a, double b) {
+    return a * b;
+}
+static double f_div(double a, double b) {
+    return a / b;
+}
+static double f_max(double a, double b) {
+    return isnan(a) ? a : isnan(b) ? b : a > b ? a : b;
+}
+static double f_min(double a, double b) {
+    return isnan(a) ? a : isnan(b) ? b : a < b ? a : b;
+}
 
 static double f_remainder(double a, double b) {
     double r = fmod(a, b);
@@ -89,23 +101,50 @@ static cbk_status int_function(const cbk_op *op, int64_t a, int64_t b, struct in
                                int64_t *out) {
     uint64_t ua = (uint64_t)a, ub = (uint64_t)b;
     switch (CBK_FAMILY_BINARY << 8 | LOW(op->opcode)) {
-    case CBK_OP_ADD: *out = (int64_t)(ua + ub); break;
-    case CBK_OP_SUB: *out = (int64_t)(ua - ub); break;
-    case CBK_OP_MUL: *out = (int64_t)(ua * ub); break;
-    case CBK_OP_DIV: *out = i_div(a, b, type.is_signed); break;
-    case CBK_OP_REMAINDER: *out = i_remainder(a, b, type.is_signed); break;
-    case CBK_OP_POW: *out = i_pow(a, b, type.is_signed); break;
-    case CBK_OP_MAXIMUM: *out = i_less(a, b, type.is_signed) ? b : a; break;
-    case CBK_OP_MINIMUM: *out = i_less(b, a, type.is_signed) ? b : a; break;
+    case CBK_OP_ADD:
+        *out = (int64_t)(ua + ub);
+        break;
+    case CBK_OP_SUB:
+        *out = (int64_t)(ua - ub);
+        break;
+    case CBK_OP_MUL:
+        *out = (int64_t)(ua * ub);
+        break;
+    case CBK_OP_DIV:
+        *out = i_div(a, b, type.is_signed);
+        break;
+    case CBK_OP_REMAINDER:
+        *out = i_remainder(a, b, type.is_signed);
+        break;
+    case CBK_OP_POW:
+        *out = i_pow(a, b, type.is_signed);
+        break;
+    case CBK_OP_MAXIMUM:
+        *out = i_less(a, b, type.is_signed) ? b : a;
+        break;
+    case CBK_OP_MINIMUM:
+        *out = i_less(b, a, type.is_signed) ? b : a;
+        break;
     case CBK_OP_LOGICAL_AND: // bools are 0 or 1
-    case CBK_OP_BITWISE_AND: *out = a & b; break;
+    case CBK_OP_BITWISE_AND:
+        *out = a & b;
+        break;
     case CBK_OP_LOGICAL_OR:
-    case CBK_OP_BITWISE_OR: *out = a | b; break;
+    case CBK_OP_BITWISE_OR:
+        *out = a | b;
+        break;
     case CBK_OP_LOGICAL_XOR:
-    case CBK_OP_BITWISE_XOR: *out = a ^ b; break;
-    case CBK_OP_SHIFT_LEFT: *out = i_shift_left(a, b, type); break;
-    case CBK_OP_SHIFT_RIGHT: *out = i_shift_right(a, b, type); break;
-    default: return cbk_ref_unknown(op);
+    case CBK_OP_BITWISE_XOR:
+        *out = a ^ b;
+        break;
+    case CBK_OP_SHIFT_LEFT:
+        *out = i_shift_left(a, b, type);
+        break;
+    case CBK_OP_SHIFT_RIGHT:
+        *out = i_shift_right(a, b, type);
+        break;
+    default:
+        return cbk_ref_unknown(op);
     }
     return CBK_OK;
 }

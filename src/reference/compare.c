@@ -20,12 +20,18 @@ static int order(const struct cbk_ref_view *a, int64_t a_at, const struct cbk_re
 
 static bool holds(uint32_t row, int relation) {
     switch (row) {
-    case CBK_OP_EQUAL & 0xff: return relation == 0;
-    case CBK_OP_NOT_EQUAL & 0xff: return relation != 0;
-    case CBK_OP_LESS & 0xff: return relation == -1;
-    case CBK_OP_LESS_EQUAL & 0xff: return relation == -1 || relation == 0;
-    case CBK_OP_GREATER & 0xff: return relation == 1;
-    default: return relation == 1 || relation == 0;
+    case CBK_OP_EQUAL & 0xff:
+        return relation == 0;
+    case CBK_OP_NOT_EQUAL & 0xff:
+        return relation != 0;
+    case CBK_OP_LESS & 0xff:
+        return relation == -1;
+    case CBK_OP_LESS_EQUAL & 0xff:
+        return relation == -1 || relation == 0;
+    case CBK_OP_GREATER & 0xff:
+        return relation == 1;
+    default:
+        return relation == 1 || relation == 0;
     }
 }
 

@@ -40,8 +40,13 @@ cbk_status cbk_ref_create_op(struct cbk_ref_stream *stream, const cbk_op *op) {
     struct cbk_ref_view out = cbk_ref_view_of(op->outputs[0]);
     (void)stream;
     switch (op->opcode) {
-    case CBK_OP_FILL: fill(op->params, &out); return CBK_OK;
-    case CBK_OP_ARANGE: arange(op->params, &out); return CBK_OK;
-    default: return cbk_ref_unknown(op);
+    case CBK_OP_FILL:
+        fill(op->params, &out);
+        return CBK_OK;
+    case CBK_OP_ARANGE:
+        arange(op->params, &out);
+        return CBK_OK;
+    default:
+        return cbk_ref_unknown(op);
     }
 }

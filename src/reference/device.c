@@ -127,10 +127,9 @@ cbk_status cbk_ref_storage_alloc(void *self, void *handle, uint64_t size_bytes,
     cbk_status status;
 
     if (size_bytes > limit || used > limit - size_bytes) {
-        REF_TRY(cbk_fail(CBK_ERROR_OUT_OF_MEMORY, 0,
-                         "%llu bytes asked for, %llu of a budget of %llu in use",
-                         (unsigned long long)size_bytes, (unsigned long long)used,
-                         (unsigned long long)limit));
+        REF_TRY(cbk_fail(
+            CBK_ERROR_OUT_OF_MEMORY, 0, "%llu bytes asked for, %llu of a budget of %llu in use",
+            (unsigned long long)size_bytes, (unsigned long long)used, (unsigned long long)limit));
     }
     storage = cbk_ref_alloc(ref, sizeof *storage);
     if (!storage) REF_TRY(no_host_memory("storage", sizeof *storage));
@@ -144,7 +143,8 @@ cbk_status cbk_ref_storage_alloc(void *self, void *handle, uint64_t size_bytes,
     atomic_fetch_add(&device->allocations, 1);
     uint64_t peak = atomic_load(&device->peak_bytes);
     while (peak < used + size_bytes &&
-           !atomic_compare_exchange_weak(&device->peak_bytes, &peak, used + size_bytes)) continue;
+           !atomic_compare_exchange_weak(&device->peak_bytes, &peak, used + size_bytes))
+        continue;
     *out_storage = storage;
     return CBK_OK;
 done:

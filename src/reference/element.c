@@ -10,14 +10,18 @@ enum cbk_ref_kind cbk_ref_kind_of(cbk_dtype dtype) {
     case CBK_DTYPE_I64:
     case CBK_DTYPE_I32:
     case CBK_DTYPE_I16:
-    case CBK_DTYPE_I8: return CBK_REF_SIGNED;
+    case CBK_DTYPE_I8:
+        return CBK_REF_SIGNED;
     case CBK_DTYPE_U64:
     case CBK_DTYPE_U32:
     case CBK_DTYPE_U16:
-    case CBK_DTYPE_U8: return CBK_REF_UNSIGNED;
+    case CBK_DTYPE_U8:
+        return CBK_REF_UNSIGNED;
     case CBK_DTYPE_BOOL:
-    case CBK_DTYPE_BOOL32: return CBK_REF_BOOL;
-    default: return CBK_REF_FLOAT;
+    case CBK_DTYPE_BOOL32:
+        return CBK_REF_BOOL;
+    default:
+        return CBK_REF_FLOAT;
     }
 }
 
@@ -81,23 +85,41 @@ static uint32_t encode(double value, const struct format *format) {
 
 double cbk_ref_get_float(const void *data, cbk_dtype dtype, int64_t index) {
     switch (dtype) {
-    case CBK_DTYPE_F64: return ((const double *)data)[index];
-    case CBK_DTYPE_F16: return decode(((const uint16_t *)data)[index], &format_f16);
-    case CBK_DTYPE_BF16: return decode(((const uint16_t *)data)[index], &format_bf16);
-    case CBK_DTYPE_F8E4M3: return decode(((const uint8_t *)data)[index], &format_f8e4m3);
-    case CBK_DTYPE_F8E5M2: return decode(((const uint8_t *)data)[index], &format_f8e5m2);
-    default: return (double)((const float *)data)[index];
+    case CBK_DTYPE_F64:
+        return ((const double *)data)[index];
+    case CBK_DTYPE_F16:
+        return decode(((const uint16_t *)data)[index], &format_f16);
+    case CBK_DTYPE_BF16:
+        return decode(((const uint16_t *)data)[index], &format_bf16);
+    case CBK_DTYPE_F8E4M3:
+        return decode(((const uint8_t *)data)[index], &format_f8e4m3);
+    case CBK_DTYPE_F8E5M2:
+        return decode(((const uint8_t *)data)[index], &format_f8e5m2);
+    default:
+        return (double)((const float *)data)[index];
     }
 }
 
 void cbk_ref_put_float(void *data, cbk_dtype dtype, int64_t index, double value) {
     switch (dtype) {
-    case CBK_DTYPE_F64: ((double *)data)[index] = value; break;
-    case CBK_DTYPE_F16: ((uint16_t *)data)[index] = (uint16_t)encode(value, &format_f16); break;
-    case CBK_DTYPE_BF16: ((uint16_t *)data)[index] = (uint16_t)encode(value, &format_bf16); break;
-    case CBK_DTYPE_F8E4M3: ((uint8_t *)data)[index] = (uint8_t)encode(value, &format_f8e4m3); break;
-    case CBK_DTYPE_F8E5M2: ((uint8_t *)data)[index] = (uint8_t)encode(value, &format_f8e5m2); break;
-    default: ((float *)data)[index] = (float)value; break;
+    case CBK_DTYPE_F64:
+        ((double *)data)[index] = value;
+        break;
+    case CBK_DTYPE_F16:
+        ((uint16_t *)data)[index] = (uint16_t)encode(value, &format_f16);
+        break;
+    case CBK_DTYPE_BF16:
+        ((uint16_t *)data)[index] = (uint16_t)encode(value, &format_bf16);
+        break;
+    case CBK_DTYPE_F8E4M3:
+        ((uint8_t *)data)[index] = (uint8_t)encode(value, &format_f8e4m3);
+        break;
+    case CBK_DTYPE_F8E5M2:
+        ((uint8_t *)data)[index] = (uint8_t)encode(value, &format_f8e5m2);
+        break;
+    default:
+        ((float *)data)[index] = (float)value;
+        break;
     }
 }
 
@@ -110,30 +132,52 @@ void cbk_ref_put_result(void *data, cbk_dtype dtype, int64_t index, double value
 
 int64_t cbk_ref_get_int(const void *data, cbk_dtype dtype, int64_t index) {
     switch (dtype) {
-    case CBK_DTYPE_I64: return ((const int64_t *)data)[index];
-    case CBK_DTYPE_I32: return ((const int32_t *)data)[index];
-    case CBK_DTYPE_I16: return ((const int16_t *)data)[index];
-    case CBK_DTYPE_I8: return ((const int8_t *)data)[index];
-    case CBK_DTYPE_U64: return (int64_t)((const uint64_t *)data)[index];
-    case CBK_DTYPE_U32: return ((const uint32_t *)data)[index];
-    case CBK_DTYPE_U16: return ((const uint16_t *)data)[index];
-    case CBK_DTYPE_BOOL32: return ((const uint32_t *)data)[index] != 0;
-    case CBK_DTYPE_BOOL: return ((const uint8_t *)data)[index] != 0;
-    default: return ((const uint8_t *)data)[index];
+    case CBK_DTYPE_I64:
+        return ((const int64_t *)data)[index];
+    case CBK_DTYPE_I32:
+        return ((const int32_t *)data)[index];
+    case CBK_DTYPE_I16:
+        return ((const int16_t *)data)[index];
+    case CBK_DTYPE_I8:
+        return ((const int8_t *)data)[index];
+    case CBK_DTYPE_U64:
+        return (int64_t)((const uint64_t *)data)[index];
+    case CBK_DTYPE_U32:
+        return ((const uint32_t *)data)[index];
+    case CBK_DTYPE_U16:
+        return ((const uint16_t *)data)[index];
+    case CBK_DTYPE_BOOL32:
+        return ((const uint32_t *)data)[index] != 0;
+    case CBK_DTYPE_BOOL:
+        return ((const uint8_t *)data)[index] != 0;
+    default:
+        return ((const uint8_t *)data)[index];
     }
 }
 
 void cbk_ref_put_int(void *data, cbk_dtype dtype, int64_t index, int64_t value) {
     switch (dtype) {
     case CBK_DTYPE_I64:
-    case CBK_DTYPE_U64: ((uint64_t *)data)[index] = (uint64_t)value; break;
+    case CBK_DTYPE_U64:
+        ((uint64_t *)data)[index] = (uint64_t)value;
+        break;
     case CBK_DTYPE_I32:
-    case CBK_DTYPE_U32: ((uint32_t *)data)[index] = (uint32_t)value; break;
+    case CBK_DTYPE_U32:
+        ((uint32_t *)data)[index] = (uint32_t)value;
+        break;
     case CBK_DTYPE_I16:
-    case CBK_DTYPE_U16: ((uint16_t *)data)[index] = (uint16_t)value; break;
-    case CBK_DTYPE_BOOL32: ((uint32_t *)data)[index] = value != 0; break;
-    case CBK_DTYPE_BOOL: ((uint8_t *)data)[index] = value != 0; break;
-    default: ((uint8_t *)data)[index] = (uint8_t)value; break;
+    case CBK_DTYPE_U16:
+        ((uint16_t *)data)[index] = (uint16_t)value;
+        break;
+    case CBK_DTYPE_BOOL32:
+        ((uint32_t *)data)[index] = value != 0;
+        break;
+    case CBK_DTYPE_BOOL:
+        ((uint8_t *)data)[index] = value != 0;
+        break;
+    default:
+        ((uint8_t *)data)[index] = (uint8_t)value;
+        break;
     }
 }
 
@@ -150,11 +194,14 @@ struct cbk_ref_value cbk_ref_load(const void *data, cbk_dtype dtype, int64_t ind
 
 struct cbk_ref_value cbk_ref_scalar_value(cbk_scalar scalar) {
     switch (scalar.kind) {
-    case CBK_SCALAR_FLOAT: return (struct cbk_ref_value){.kind = CBK_REF_FLOAT, .f = scalar.v.f};
+    case CBK_SCALAR_FLOAT:
+        return (struct cbk_ref_value){.kind = CBK_REF_FLOAT, .f = scalar.v.f};
     case CBK_SCALAR_UINT:
         return (struct cbk_ref_value){.kind = CBK_REF_UNSIGNED, .i = (int64_t)scalar.v.u};
-    case CBK_SCALAR_INT: return (struct cbk_ref_value){.kind = CBK_REF_SIGNED, .i = scalar.v.i};
-    default: return (struct cbk_ref_value){.kind = CBK_REF_SIGNED, .i = 0};
+    case CBK_SCALAR_INT:
+        return (struct cbk_ref_value){.kind = CBK_REF_SIGNED, .i = scalar.v.i};
+    default:
+        return (struct cbk_ref_value){.kind = CBK_REF_SIGNED, .i = 0};
     }
 }
 

@@ -7,8 +7,7 @@
 
 /// Reads index number `at`. False, and reported, if it is outside an axis of `length`.
 static bool read_index(struct cbk_ref_stream *stream, const cbk_op *op,
-                       const struct cbk_ref_view *index, int64_t at, int64_t length,
-                       int64_t *out) {
+                       const struct cbk_ref_view *index, int64_t at, int64_t length, int64_t *out) {
     *out = cbk_ref_get_int(index->data, index->dtype, at);
     bool is_inside = *out >= 0 && *out < length; // u64 from 2^63 on reads as negative
     if (!is_inside) cbk_ref_report_index(stream, op->opcode, *out, length);
@@ -39,9 +38,8 @@ static int64_t index_at(const struct indexing *indexing, const int64_t *coordina
     return locate(index, coordinates, indexing->axis, coordinates[indexing->axis]);
 }
 
-static void gather(struct cbk_ref_stream *stream, const cbk_op *op,
-                   const struct indexing *indexing, const struct cbk_ref_view *x,
-                   const struct cbk_ref_view *out) {
+static void gather(struct cbk_ref_stream *stream, const cbk_op *op, const struct indexing *indexing,
+                   const struct cbk_ref_view *x, const struct cbk_ref_view *out) {
     int64_t coordinates[CBK_MAX_RANK], position;
     size_t size = cbk_dtype_size(out->dtype);
     for (int64_t i = 0; i < out->count; i++) {
@@ -59,20 +57,28 @@ static void gather(struct cbk_ref_stream *stream, const cbk_op *op,
 
 static double update_float(uint32_t update, double old, double value) {
     switch (update) {
-    case CBK_UPDATE_ADD: return old + value;
-    case CBK_UPDATE_MUL: return old * value;
-    case CBK_UPDATE_MIN: return isnan(old) || old < value ? old : value;
-    default: return isnan(old) || old > value ? old : value;
+    case CBK_UPDATE_ADD:
+        return old + value;
+    case CBK_UPDATE_MUL:
+        return old * value;
+    case CBK_UPDATE_MIN:
+        return isnan(old) || old < value ? old : value;
+    default:
+        return isnan(old) || old > value ? old : value;
     }
 }
 
 static int64_t update_int(uint32_t update, int64_t old, int64_t value, bool is_signed) {
     bool is_less = is_signed ? old < value : (uint64_t)old < (uint64_t)value;
     switch (update) {
-    case CBK_UPDATE_ADD: return (int64_t)((uint64_t)old + (uint64_t)value);
-    case CBK_UPDATE_MUL: return (int64_t)((uint64_t)old * (uint64_t)value);
-    case CBK_UPDATE_MIN: return is_less ? old : value;
-    default: return is_less ? value : old;
+    case CBK_UPDATE_ADD:
+        return (int64_t)((uint64_t)old + (uint64_t)value);
+    case CBK_UPDATE_MUL:
+        return (int64_t)((uint64_t)old * (uint64_t)value);
+    case CBK_UPDATE_MIN:
+        return is_less ? old : value;
+    default:
+        return is_less ? value : old;
     }
 }
 
@@ -153,9 +159,13 @@ cbk_status cbk_ref_index(struct cbk_ref_stream *stream, const cbk_op *op) {
     };
     switch (op->opcode) {
     case CBK_OP_GATHER:
-    case CBK_OP_SELECT: gather(stream, op, &indexing, &x, &out); return CBK_OK;
+    case CBK_OP_SELECT:
+        gather(stream, op, &indexing, &x, &out);
+        return CBK_OK;
     case CBK_OP_SCATTER:
-    case CBK_OP_SELECT_ASSIGN: return run_update(stream, op, &indexing, &x, &out);
-    default: return cbk_ref_unknown(op);
+    case CBK_OP_SELECT_ASSIGN:
+        return run_update(stream, op, &indexing, &x, &out);
+    default:
+        return cbk_ref_unknown(op);
     }
 }

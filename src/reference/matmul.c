@@ -13,9 +13,9 @@ struct run {
 static double dot_float(const struct run *a, const struct run *b, int64_t length) {
     long double sum = 0;
     for (int64_t i = 0; i < length; i++)
-        sum += (long double)cbk_ref_get_float(a->view->data, a->view->dtype,
-                                              a->base + i * a->stride) *
-               cbk_ref_get_float(b->view->data, b->view->dtype, b->base + i * b->stride);
+        sum +=
+            (long double)cbk_ref_get_float(a->view->data, a->view->dtype, a->base + i * a->stride) *
+            cbk_ref_get_float(b->view->data, b->view->dtype, b->base + i * b->stride);
     return (double)sum;
 }
 

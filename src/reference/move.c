@@ -36,6 +36,7 @@ cbk_status cbk_ref_move(struct cbk_ref_stream *stream, const cbk_op *op) {
         cat(op, (uint32_t)params->axis, &out);
         return CBK_OK;
     }
-    default: return cbk_ref_unknown(op);
+    default:
+        return cbk_ref_unknown(op);
     }
 }

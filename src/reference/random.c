@@ -27,10 +27,10 @@ static void philox(uint64_t position, uint64_t stream_number, uint64_t seed, uin
 struct draw {
     cbk_opcode opcode;
     cbk_dtype dtype;
-    double a, b;              ///< floats: both parameters, rounded to the dtype
-    double limit;             ///< uniform: the largest result
-    uint64_t low, range;      ///< integers
-    uint64_t threshold;       ///< Bernoulli
+    double a, b;         ///< floats: both parameters, rounded to the dtype
+    double limit;        ///< uniform: the largest result
+    uint64_t low, range; ///< integers
+    uint64_t threshold;  ///< Bernoulli
 };
 
 // ---- uniform -----------------------------------------------------------------------------------------
@@ -38,8 +38,7 @@ struct draw {
 /// The largest number of the dtype below x, which is one of its numbers.
 static double below(double x, cbk_dtype dtype) {
     if (dtype == CBK_DTYPE_F64) return nextafter(x, -INFINITY);
-    if (dtype == CBK_DTYPE_F32 || dtype == CBK_DTYPE_FLEX32)
-        return nextafterf((float)x, -INFINITY);
+    if (dtype == CBK_DTYPE_F32 || dtype == CBK_DTYPE_FLEX32) return nextafterf((float)x, -INFINITY);
     uint16_t bits;
     cbk_ref_put_float(&bits, dtype, 0, x == 0 ? -0.0 : x);
     bits = (uint16_t)(bits & 0x8000 ? bits + 1 : bits - 1);
@@ -70,10 +69,14 @@ static double wave(double turns, bool is_sine) {
     double quarter = rint(turns * 4);
     double angle = (turns - quarter / 4) * 2 * PI;
     switch (((int)quarter + (is_sine ? 3 : 0)) % 4) { // sin(x) = cos(x - a quarter)
-    case 0: return cos(angle);
-    case 1: return -sin(angle);
-    case 2: return -cos(angle);
-    default: return sin(angle);
+    case 0:
+        return cos(angle);
+    case 1:
+        return -sin(angle);
+    case 2:
+        return -cos(angle);
+    default:
+        return sin(angle);
     }
 }
 
@@ -136,7 +139,8 @@ static cbk_status prepare(const cbk_op *op, cbk_dtype dtype, struct draw *draw) 
         draw->low = scalar_bits(params->a, 0);
         draw->range = scalar_bits(params->b, 256) - draw->low;
         return CBK_OK;
-    default: return cbk_ref_unknown(op);
+    default:
+        return cbk_ref_unknown(op);
     }
 }
 

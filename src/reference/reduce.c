@@ -69,7 +69,8 @@ static bool beats(struct cbk_ref_value b, struct cbk_ref_value a, bool wants_max
         if (isnan(a.f)) return false;
         if (isnan(b.f)) return true;
         return wants_max ? b.f > a.f : b.f < a.f;
-    case CBK_REF_SIGNED: return wants_max ? b.i > a.i : b.i < a.i;
+    case CBK_REF_SIGNED:
+        return wants_max ? b.i > a.i : b.i < a.i;
     default:
         return wants_max ? (uint64_t)b.i > (uint64_t)a.i : (uint64_t)b.i < (uint64_t)a.i;
     }
@@ -122,7 +123,9 @@ static void reduce_group(cbk_opcode opcode, const struct group *group,
     case CBK_OP_ALL:
         cbk_ref_put_int(out->data, out->dtype, out_at, any_or_all(group, opcode == CBK_OP_ALL));
         break;
-    default: accumulate(opcode, group, out, out_at); break;
+    default:
+        accumulate(opcode, group, out, out_at);
+        break;
     }
 }
 

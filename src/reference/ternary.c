@@ -76,7 +76,10 @@ cbk_status cbk_ref_ternary(struct cbk_ref_stream *stream, const cbk_op *op) {
         choose(&mask, &value, &x, &out);
         return CBK_OK;
     }
-    case CBK_OP_CLAMP: clamp(op->params, &x, &out); return CBK_OK;
-    default: return cbk_ref_unknown(op);
+    case CBK_OP_CLAMP:
+        clamp(op->params, &x, &out);
+        return CBK_OK;
+    default:
+        return cbk_ref_unknown(op);
     }
 }

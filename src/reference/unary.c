@@ -4,23 +4,45 @@
 
 #include <math.h>
 
-#define LOW(opcode) ((opcode) & 0xff)
+#define LOW(opcode) ((opcode)&0xff)
 
 #define PI 3.14159265358979323846
 
 // ---- floats ----------------------------------------------------------------------------------------
 
-static double f_neg(double x) { return -x; }
-static double f_sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
-static double f_recip(double x) { return 1 / x; }
-static double f_square(double x) { return x * x; }
-static double f_rsqrt(double x) { return 1 / sqrt(x); }
-static double f_relu(double x) { return x < 0 ? 0 : x; }
-static double f_sigmoid(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)); }
-static double f_log_sigmoid(double x) { return fmin(x, 0) - log1p(exp(-fabs(x))); }
-static double f_silu(double x) { return x * f_sigmoid(x); }
-static double f_softplus(double x) { return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)); }
-static double f_mish(double x) { return x * tanh(f_softplus(x)); }
+static double f_neg(double x) {
+    return -x;
+}
+static double f_sign(double x) {
+    return x > 0 ? 1 : x < 0 ? -1 : 0;
+}
+static double f_recip(double x) {
+    return 1 / x;
+}
+static double f_square(double x) {
+    return x * x;
+}
+static double f_rsqrt(double x) {
+    return 1 / sqrt(x);
+}
+static double f_relu(double x) {
+    return x < 0 ? 0 : x;
+}
+static double f_sigmoid(double x) {
+    return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x));
+}
+static double f_log_sigmoid(double x) {
+    return fmin(x, 0) - log1p(exp(-fabs(x)));
+}
+static double f_silu(double x) {
+    return x * f_sigmoid(x);
+}
+static double f_softplus(double x) {
+    return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
+}
+static double f_mish(double x) {
+    return x * tanh(f_softplus(x));
+}
 
 static double (*const float_functions[])(double) = {
     [LOW(CBK_OP_NEG)] = f_neg,
@@ -73,9 +95,12 @@ static double gelu(double x, uint32_t variant) {
 
 static double activation(cbk_opcode opcode, double x, const struct constants *c) {
     switch (opcode) {
-    case CBK_OP_GELU: return gelu(x, c->variant);
-    case CBK_OP_LEAKY_RELU: return x > 0 ? x : c->alpha * x;
-    case CBK_OP_ELU: return x > 0 ? x : c->alpha * expm1(x);
+    case CBK_OP_GELU:
+        return gelu(x, c->variant);
+    case CBK_OP_LEAKY_RELU:
+        return x > 0 ? x : c->alpha * x;
+    case CBK_OP_ELU:
+        return x > 0 ? x : c->alpha * expm1(x);
     case CBK_OP_HARD_SIGMOID: {
         double line = c->alpha * x + c->beta;
         return line < 0 ? 0 : line > 1 ? 1 : line; // NaN passes through
@@ -89,11 +114,20 @@ static struct constants read_constants(const cbk_op *op, cbk_dtype dtype) {
     const cbk_activation_params *params = op->params;
     double alpha = 0, beta = 0;
     switch (op->opcode) {
-    case CBK_OP_LEAKY_RELU: alpha = 0.01; break;
-    case CBK_OP_ELU: alpha = 1; break;
-    case CBK_OP_HARD_SIGMOID: alpha = 1.0 / 6, beta = 0.5; break;
-    case CBK_OP_SOFTPLUS: alpha = 1, beta = 20; break;
-    default: break;
+    case CBK_OP_LEAKY_RELU:
+        alpha = 0.01;
+        break;
+    case CBK_OP_ELU:
+        alpha = 1;
+        break;
+    case CBK_OP_HARD_SIGMOID:
+        alpha = 1.0 / 6, beta = 0.5;
+        break;
+    case CBK_OP_SOFTPLUS:
+        alpha = 1, beta = 20;
+        break;
+    default:
+        break;
     }
     return (struct constants){params->variant, cbk_ref_scalar_float(params->alpha, alpha, dtype),
                               cbk_ref_scalar_float(params->beta, beta, dtype)};
@@ -115,8 +149,8 @@ static cbk_status run_float(const cbk_op *op, const struct cbk_ref_view *x,
         return cbk_ref_unknown(op);
     for (int64_t i = 0; i < out->count; i++) {
         double value = cbk_ref_get_float(x->data, x->dtype, cbk_ref_at(x, i));
-        value = has_constants ? activation(op->opcode, value, &constants)
-                              : float_functions[row](value);
+        value =
+            has_constants ? activation(op->opcode, value, &constants) : float_functions[row](value);
         cbk_ref_put_result(out->data, out->dtype, cbk_ref_at(out, i), value);
     }
     return CBK_OK;
@@ -128,17 +162,32 @@ static cbk_status run_float(const cbk_op *op, const struct cbk_ref_view *x,
 /// unsigned elements.
 static cbk_status int_function(const cbk_op *op, uint64_t x, bool negative, int64_t *out) {
     switch (op->opcode) {
-    case CBK_OP_NEG: *out = (int64_t)(0 - x); break;
-    case CBK_OP_ABS: *out = (int64_t)(negative ? 0 - x : x); break;
-    case CBK_OP_SIGN: *out = negative ? -1 : x != 0; break;
-    case CBK_OP_SQUARE: *out = (int64_t)(x * x); break;
+    case CBK_OP_NEG:
+        *out = (int64_t)(0 - x);
+        break;
+    case CBK_OP_ABS:
+        *out = (int64_t)(negative ? 0 - x : x);
+        break;
+    case CBK_OP_SIGN:
+        *out = negative ? -1 : x != 0;
+        break;
+    case CBK_OP_SQUARE:
+        *out = (int64_t)(x * x);
+        break;
     case CBK_OP_FLOOR:
     case CBK_OP_CEIL:
     case CBK_OP_ROUND:
-    case CBK_OP_TRUNC: *out = (int64_t)x; break;
-    case CBK_OP_BITWISE_NOT: *out = (int64_t)~x; break;
-    case CBK_OP_RELU: *out = negative ? 0 : (int64_t)x; break;
-    default: return cbk_ref_unknown(op);
+    case CBK_OP_TRUNC:
+        *out = (int64_t)x;
+        break;
+    case CBK_OP_BITWISE_NOT:
+        *out = (int64_t)~x;
+        break;
+    case CBK_OP_RELU:
+        *out = negative ? 0 : (int64_t)x;
+        break;
+    default:
+        return cbk_ref_unknown(op);
     }
     return CBK_OK;
 }
@@ -170,10 +219,14 @@ static bool is_question(cbk_opcode opcode) {
 static bool answer(cbk_opcode opcode, struct cbk_ref_value x) {
     bool is_float = x.kind == CBK_REF_FLOAT;
     switch (opcode) {
-    case CBK_OP_IS_NAN: return is_float && isnan(x.f);
-    case CBK_OP_IS_INF: return is_float && isinf(x.f);
-    case CBK_OP_IS_FINITE: return !is_float || isfinite(x.f);
-    default: return is_float ? x.f == 0 : x.i == 0;
+    case CBK_OP_IS_NAN:
+        return is_float && isnan(x.f);
+    case CBK_OP_IS_INF:
+        return is_float && isinf(x.f);
+    case CBK_OP_IS_FINITE:
+        return !is_float || isfinite(x.f);
+    default:
+        return is_float ? x.f == 0 : x.i == 0;
     }
 }
 

@@ -30,8 +30,7 @@ static void set_shape(struct cbk_ref_view *view, uint32_t rank, const int64_t *s
 
 struct cbk_ref_view cbk_ref_broadcast(const struct cbk_ref_view *view, uint32_t rank,
                                       const int64_t *shape) {
-    struct cbk_ref_view result = {
-        .data = view->data, .dtype = view->dtype, .offset = view->offset};
+    struct cbk_ref_view result = {.data = view->data, .dtype = view->dtype, .offset = view->offset};
     set_shape(&result, rank, shape);
     uint32_t added = rank - view->rank;
     for (uint32_t axis = 0; axis < view->rank; axis++)
