@@ -131,6 +131,9 @@ void cbk_rt_device_close(struct cbk_rt_device **handle) {
     struct cbk_rt *rt = device->rt;
     const struct cbk_rt_cl *cl = device->cl;
 
+    // A forked child has the driver's locks but not its threads: whatever it calls may hang. What
+    // it inherited goes with the process.
+    if (cbk_os_is_forked(&rt->fork_mark)) return;
     cbk_rt_streams_finish(device);
     if (device->is_open) cbk_rt_blas_device_closing(device);
     if (device->programs) cbk_rt_programs_destroy(device, &device->programs);

@@ -41,15 +41,6 @@ void cbk_rt_platform_text(const struct cbk_rt *rt, cl_platform_id id, cl_platfor
     keep_text(rt->cl.clGetPlatformInfo(id, what, sizeof text, text, NULL), text, out, size);
 }
 
-bool cbk_rt_has_word(const char *list, const char *word) {
-    const size_t length = strlen(word);
-    for (const char *at = strstr(list, word); at; at = strstr(at + 1, word)) {
-        const bool starts = at == list || at[-1] == ' ';
-        if (starts && (at[length] == ' ' || at[length] == '\0')) return true;
-    }
-    return false;
-}
-
 /// True if `text` contains `part` in any case.
 static bool contains(const char *text, const char *part) {
     for (; *text; text++) {

@@ -4,8 +4,8 @@
 /// freed before its device: a destroyed one rests, with its queue, kernels and memory, until the
 /// next create takes it over. So pointers to streams in blocks and records stay good.
 ///
-/// Locks, and the order to take them in: a stream's mutex, then (never two streams' at once) the
-/// device's use lock or its memory lock. Whoever needs another stream's mutex gives back its own
+/// Locks, and the order to take them in: the device's mutex, a stream's mutex (never two streams' at
+/// once), the device's use lock or its memory lock. Whoever needs another stream's mutex gives back its own
 /// first; the caller's promise that one thread at a time uses a stream makes that harmless.
 #ifndef CUBEBACK_RUNTIME_INTERNAL_H
 #define CUBEBACK_RUNTIME_INTERNAL_H
@@ -51,8 +51,6 @@ const struct cbk_rt_found *cbk_rt_find(const struct cbk_rt *rt, uint32_t type, u
 /// The failure of such a search.
 cbk_status cbk_rt_fail_not_found(const struct cbk_rt *rt, uint32_t type, uint32_t index,
                                  const char *name);
-/// True if `list`, words parted by spaces, contains `word` as a whole.
-bool cbk_rt_has_word(const char *list, const char *word);
 /// A text of the device or platform, cut to fit; "" when the driver does not answer.
 void cbk_rt_device_text(const struct cbk_rt *rt, cl_device_id id, cl_device_info what, char *out,
                         size_t size);
@@ -76,7 +74,8 @@ struct cbk_rt_block {
     cl_mem mem; ///< of the chunk
     uint64_t offset;
     uint64_t size;       ///< with rounding
-    uint64_t asked_size; ///< 0: free
+    uint64_t asked_size;
+    bool is_used;        ///< else it hangs in a bin
     struct cbk_rt_stream *home; ///< the stream that took it
     _Atomic uint64_t use_batch, write_batch; ///< of home
     _Atomic uint32_t is_shared; ///< `uses` counts; never cleared before the block is free
@@ -109,6 +108,7 @@ struct cbk_rt_pool {
     bool is_persistent;
     struct cbk_rt_chunk *chunks;
     uint32_t free_slab_count; ///< slabs without a block in use
+    uint64_t slab_bytes;
     uint32_t octave_map;      ///< bit o: bin_map[o] != 0
     uint8_t bin_map[CBK_RT_OCTAVES];
     struct cbk_rt_block *bins[CBK_RT_OCTAVES][CBK_RT_BINS_PER_OCTAVE];
@@ -116,7 +116,8 @@ struct cbk_rt_pool {
 
 /// What a device holds from its driver (chunk.c).
 struct cbk_rt_memory {
-    struct cbk_os_mutex mutex; ///< for all but the sizes
+    struct cbk_os_mutex mutex; ///< for all but the slab sizes
+    bool has_mutex;
     uint64_t slab_size;
     uint64_t slab_limit; ///< largest block that is cut from a slab
     uint64_t default_limit;
@@ -159,11 +160,10 @@ struct cbk_rt_index_report {
 };
 
 /// Host memory through which small transfers go, in parts that are used in turn.
-enum { CBK_RT_STAGING_PARTS = 4 };
+enum { CBK_RT_STAGING_PARTS = 4, CBK_RT_STAGING_LIMIT = 1 << 20 };
 struct cbk_rt_staging {
     cl_mem mem; ///< pinned; NULL: plain memory
     unsigned char *data;
-    size_t part_size;
     uint32_t part;
     size_t used; ///< of the current part
     uint64_t batch[CBK_RT_STAGING_PARTS]; ///< of the last transfer through the part
@@ -199,10 +199,12 @@ struct cbk_rt_stream {
     struct cbk_rt_staging staging;
 
     // Index reports.
-    struct cbk_rt_chunk index_chunk;
     struct cbk_rt_block index_block;
     uint32_t index_operation; ///< the argument of the launch being made
     bool index_pending;       ///< a launch may have reported since the last look
+    bool index_looking;       ///< the look is enqueued
+    struct cbk_rt_index_report *index_report; ///< where it goes
+    struct cbk_rt_index_report index_storage; ///< that place, where pinned memory is no gain
     uint32_t name_count;
     const char *names[CBK_RT_MAX_NAMES];
 
@@ -231,6 +233,7 @@ struct cbk_rt_device {
     struct cbk_os_mutex use_lock;   ///< of blocks that several streams use
     struct cbk_rt_memory memory;
     struct cbk_rt_programs *programs;
+    bool is_blas_tuned; ///< under the mutex of blas.c
     bool has_mutex, has_use_lock, is_open; ///< how far opening came
 };
 
@@ -276,8 +279,8 @@ struct cbk_rt_access {
     struct cbk_rt_block *block;
     uint32_t access; ///< CBK_RT_READ ...
 };
-/// Notes that the command about to be enqueued on `stream` (mutex held) uses a block that no other
-/// stream has touched. False: cbk_rt_cross must be called, before any block is noted.
+/// True if no other stream has used the block; then cbk_rt_note_local is all there is to do before
+/// a command that uses it is enqueued, mutex held. Else cbk_rt_cross does it.
 static inline bool cbk_rt_is_local(const struct cbk_rt_stream *stream, struct cbk_rt_block *block) {
     return block->home == stream &&
            !atomic_load_explicit(&block->is_shared, memory_order_acquire);
@@ -337,14 +340,20 @@ void cbk_rt_stream_memory_init(struct cbk_rt_stream *stream);
 void cbk_rt_stream_memory_finish(struct cbk_rt_stream *stream);
 /// Takes freed blocks back into the pools. The mutex is held and may be given back for a while.
 void cbk_rt_take_returned(struct cbk_rt_stream *stream);
+/// Waits for all streams of the device and shelves what they do not use. The mutex is held and
+/// given back for a while.
+void cbk_rt_reclaim(struct cbk_rt_stream *stream);
 /// Shelves the stream's unused slabs; mutex held.
 void cbk_rt_shelve_free_slabs(struct cbk_rt_stream *stream);
 
 // ---- staging (staging.c), under the stream's mutex ---------------------------------------------------
 
-/// Space of `size` bytes (at most cbk_rt_staging_limit) that earlier transfers no longer use.
+/// True where transfers gain by pinned memory.
+static inline bool cbk_rt_gains_by_pinning(const struct cbk_rt_device *device) {
+    return device->found->info.type != CBK_DEVICE_CPU;
+}
+/// Space of `size` bytes (at most CBK_RT_STAGING_LIMIT) that earlier transfers no longer use.
 cbk_status cbk_rt_staging_take(struct cbk_rt_stream *stream, size_t size, void **out);
-enum { CBK_RT_STAGING_LIMIT = 1 << 20 };
 /// To be called directly before the transfer from or to the space is enqueued.
 void cbk_rt_staging_note(struct cbk_rt_stream *stream);
 void cbk_rt_staging_finish(struct cbk_rt_stream *stream);
@@ -354,11 +363,10 @@ void cbk_rt_pinned_finish(struct cbk_rt_device *device);
 
 /// Makes the flag on the device at first need and gives the launch's operation its number.
 cbk_status cbk_rt_index_begin(struct cbk_rt_stream *stream, const char *operation);
-/// Enqueues the look if a launch may have reported; `report` must live until the queue is drained.
-cbk_status cbk_rt_index_look(struct cbk_rt_stream *stream, struct cbk_rt_index_report *report);
+/// Enqueues the look at the flag if a launch may have reported. To be called before draining.
+cbk_status cbk_rt_index_look(struct cbk_rt_stream *stream);
 /// After draining: turns a report into the stream's sticky error and resets the flag.
-cbk_status cbk_rt_index_settle(struct cbk_rt_stream *stream,
-                               const struct cbk_rt_index_report *report);
+cbk_status cbk_rt_index_settle(struct cbk_rt_stream *stream);
 void cbk_rt_index_finish(struct cbk_rt_stream *stream);
 
 #endif

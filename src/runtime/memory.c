@@ -1,0 +1,311 @@
+/// memory.c: blocks as the layers above take and free them, and the figures about them.
+///
+/// Small blocks are cut from the stream's slabs without any lock but the stream's own. Large ones
+/// are chunks of their own and take the device's memory lock; the work on them outlasts it by far.
+#include "internal.h"
+
+enum { SMALLEST_SLAB = 2 << 20, PERSISTENT_SLAB_LIMIT = 1 << 20 };
+
+static uint64_t round_up(uint64_t size, uint64_t multiple) {
+    return (size + multiple - 1) / multiple * multiple;
+}
+
+static uint64_t power_of_two_up(uint64_t size) {
+    uint64_t power = 1;
+    while (power < size) power *= 2;
+    return power;
+}
+
+// ---- taking ----------------------------------------------------------------------------------------
+
+static uint64_t block_limit(const struct cbk_rt_pool *pool) {
+    const uint64_t limit = pool->stream->device->memory.slab_limit;
+    return pool->is_persistent && limit > PERSISTENT_SLAB_LIMIT ? PERSISTENT_SLAB_LIMIT : limit;
+}
+
+/// Each slab is about as large as all before it, so a small program holds little and a large one
+/// asks its driver rarely.
+static uint64_t next_slab_size(const struct cbk_rt_pool *pool, uint64_t size) {
+    const uint64_t most = pool->stream->device->memory.slab_size;
+    uint64_t slab = power_of_two_up(pool->slab_bytes + 1) / 2;
+    if (slab < SMALLEST_SLAB) slab = SMALLEST_SLAB;
+    while (slab < 4 * size) slab *= 2;
+    return slab < most ? slab : most;
+}
+
+static cbk_status take_from_new_slab(struct cbk_rt_pool *pool, uint64_t size,
+                                     struct cbk_rt_block **out) {
+    struct cbk_rt_chunk *chunk = NULL;
+    cbk_status status = CBK_OK;
+    RT_TRY(cbk_rt_chunk_take(pool->stream, next_slab_size(pool, size), false, &chunk));
+    RT_TRY(cbk_rt_pool_add(pool, chunk));
+    chunk = NULL;
+    *out = cbk_rt_pool_take(pool, size);
+    CBK_ASSERT(*out);
+done:
+    if (chunk) cbk_rt_chunk_release(pool->stream->device, chunk);
+    return status;
+}
+
+/// Sizes of own chunks go up in eighths of an octave, so that near sizes can share chunks.
+static uint64_t own_chunk_size(const struct cbk_rt_stream *stream, uint64_t size) {
+    const uint64_t most = stream->device->found->info.max_allocation_bytes;
+    const uint64_t rounded = round_up(size, power_of_two_up(size) / 16);
+    return most && rounded > most && size <= most ? size : rounded;
+}
+
+static cbk_status take_own_chunk(struct cbk_rt_pool *pool, uint64_t size,
+                                 struct cbk_rt_block **out) {
+    struct cbk_rt_stream *stream = pool->stream;
+    const bool is_exact = pool->is_persistent;
+    struct cbk_rt_chunk *chunk = NULL;
+    struct cbk_rt_block *block = cbk_rt_node_take(stream);
+    if (!block) {
+        return cbk_fail(CBK_ERROR_OUT_OF_HOST_MEMORY, 0, "no host memory for a block's record");
+    }
+    const cbk_status status = cbk_rt_chunk_take(
+        stream, is_exact ? size : own_chunk_size(stream, size), is_exact, &chunk);
+    if (status != CBK_OK) {
+        cbk_rt_node_give(stream, block);
+        return status;
+    }
+    block->mem = chunk->mem;
+    block->chunk = chunk;
+    block->size = chunk->size;
+    block->is_used = true;
+    *out = block;
+    return CBK_OK;
+}
+
+static void add(_Atomic uint64_t *counter, uint64_t amount) {
+    // One writer: no need for a locked addition.
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + amount,
+                          memory_order_relaxed);
+}
+
+cbk_status cbk_rt_alloc(struct cbk_rt_stream *stream, uint64_t size_bytes,
+                        struct cbk_rt_block **out) {
+    struct cbk_rt_block *block = NULL;
+    cbk_status status = cbk_rt_device_check(stream->device);
+    *out = NULL;
+    if (status != CBK_OK) return status;
+    CBK_ASSERT(size_bytes > 0);
+    if (size_bytes > UINT64_MAX / 4) {
+        return cbk_fail(CBK_ERROR_OUT_OF_MEMORY, 0, "no device memory for %llu bytes",
+                        (unsigned long long)size_bytes);
+    }
+    const uint64_t size = round_up(size_bytes, CBK_RT_ALIGNMENT);
+    cbk_os_lock(&stream->mutex);
+    if (atomic_load_explicit(&stream->returned, memory_order_relaxed)) {
+        cbk_rt_take_returned(stream);
+    }
+    struct cbk_rt_pool *pool = stream->persistent_depth ? &stream->persistent : &stream->pool;
+    if (size > block_limit(pool)) {
+        status = take_own_chunk(pool, size, &block);
+    } else {
+        block = cbk_rt_pool_take(pool, size);
+        if (!block) status = take_from_new_slab(pool, size, &block);
+    }
+    if (block) {
+        block->asked_size = size_bytes;
+        add(&stream->allocated_count, 1);
+        add(&stream->allocated_bytes, size_bytes);
+        add(&stream->allocated_padding, block->size - size_bytes);
+        *out = block;
+    }
+    cbk_os_unlock(&stream->mutex);
+    return status;
+}
+
+uint64_t cbk_rt_block_offset(const struct cbk_rt_block *block) {
+    return block->offset;
+}
+
+uint64_t cbk_rt_block_size(const struct cbk_rt_block *block) {
+    return block->asked_size;
+}
+
+// ---- giving back -----------------------------------------------------------------------------------
+
+static void push_returned(struct cbk_rt_stream *home, struct cbk_rt_block *block) {
+    struct cbk_rt_block *head = atomic_load_explicit(&home->returned, memory_order_relaxed);
+    do {
+        block->free_next = head;
+    } while (!atomic_compare_exchange_weak_explicit(&home->returned, &head, block,
+                                                    memory_order_release, memory_order_relaxed));
+}
+
+void cbk_rt_free(struct cbk_rt_device *device, struct cbk_rt_block **handle) {
+    struct cbk_rt_block *block = *handle;
+    (void)device;
+    *handle = NULL;
+    if (!block) return;
+    struct cbk_rt_stream *home = block->home;
+    atomic_fetch_add_explicit(&home->freed_count, 1, memory_order_release);
+    atomic_fetch_add_explicit(&home->freed_bytes, block->asked_size, memory_order_release);
+    atomic_fetch_add_explicit(&home->freed_padding, block->size - block->asked_size,
+                              memory_order_release);
+    push_returned(home, block);
+}
+
+/// Makes the home stream wait for the other users. False if that failed: try again later.
+static bool settle_users(struct cbk_rt_stream *stream, const struct cbk_rt_block *block) {
+    for (uint32_t i = 0; i < block->use_count; i++) {
+        const struct cbk_rt_use *use = &block->uses[i];
+        if (cbk_rt_wait_for(stream, use->stream, use->use_batch) != CBK_OK) return false;
+    }
+    return true;
+}
+
+static void take_back(struct cbk_rt_stream *stream, struct cbk_rt_block *block) {
+    struct cbk_rt_chunk *chunk = block->chunk;
+    block->use_count = 0;
+    atomic_store_explicit(&block->is_shared, 0, memory_order_relaxed);
+    atomic_store_explicit(&block->use_batch, 0, memory_order_relaxed);
+    atomic_store_explicit(&block->write_batch, 0, memory_order_relaxed);
+    if (chunk->pool) {
+        cbk_rt_pool_give(chunk->pool, block);
+        return;
+    }
+    cbk_rt_node_give(stream, block);
+    if (chunk->is_exact) {
+        cbk_rt_chunk_release(stream->device, chunk);
+    } else {
+        cbk_rt_chunk_shelve(stream, chunk);
+    }
+}
+
+void cbk_rt_take_returned(struct cbk_rt_stream *stream) {
+    struct cbk_rt_block *block =
+        atomic_exchange_explicit(&stream->returned, NULL, memory_order_acquire);
+    while (block) {
+        struct cbk_rt_block *next = block->free_next;
+        const bool is_shared = atomic_load_explicit(&block->is_shared, memory_order_acquire) != 0;
+        if (is_shared && !settle_users(stream, block)) {
+            push_returned(stream, block);
+        } else {
+            take_back(stream, block);
+        }
+        block = next;
+    }
+    // One unused slab stays at hand; more can serve others.
+    while (stream->pool.free_slab_count > 1) {
+        cbk_rt_chunk_shelve(stream, cbk_rt_pool_remove_free(&stream->pool));
+    }
+}
+
+void cbk_rt_shelve_free_slabs(struct cbk_rt_stream *stream) {
+    struct cbk_rt_pool *const pools[] = {&stream->pool, &stream->persistent};
+    for (size_t i = 0; i < sizeof pools / sizeof *pools; i++) {
+        while (pools[i]->free_slab_count > 0) {
+            cbk_rt_chunk_shelve(stream, cbk_rt_pool_remove_free(pools[i]));
+        }
+    }
+}
+
+// ---- of a stream -----------------------------------------------------------------------------------
+
+void cbk_rt_stream_memory_init(struct cbk_rt_stream *stream) {
+    cbk_rt_pool_init(&stream->pool, stream, false);
+    cbk_rt_pool_init(&stream->persistent, stream, true);
+}
+
+static void release_blocks(struct cbk_rt_stream *stream, struct cbk_rt_pool *pool) {
+    while (pool->chunks) {
+        struct cbk_rt_chunk *chunk = pool->chunks;
+        pool->chunks = chunk->next;
+        cbk_rt_chunk_release(stream->device, chunk);
+    }
+}
+
+void cbk_rt_stream_memory_finish(struct cbk_rt_stream *stream) {
+    struct cbk_rt_block *block = atomic_exchange(&stream->returned, NULL);
+    for (; block; block = block->free_next) {
+        if (!block->chunk->pool) cbk_rt_chunk_release(stream->device, block->chunk);
+    }
+    release_blocks(stream, &stream->pool);
+    release_blocks(stream, &stream->persistent);
+    cbk_rt_nodes_finish(stream);
+}
+
+cbk_status cbk_rt_persistent_begin(struct cbk_rt_stream *stream) {
+    cbk_os_lock(&stream->mutex);
+    stream->persistent_depth++;
+    cbk_os_unlock(&stream->mutex);
+    return CBK_OK;
+}
+
+cbk_status cbk_rt_persistent_end(struct cbk_rt_stream *stream) {
+    cbk_os_lock(&stream->mutex);
+    const bool is_open = stream->persistent_depth > 0;
+    if (is_open) stream->persistent_depth--;
+    cbk_os_unlock(&stream->mutex);
+    return is_open ? CBK_OK
+                   : cbk_fail(CBK_ERROR_INVALID_STATE, 0,
+                              "persistent_end: no persistent_begin is open on the stream");
+}
+
+// ---- of the device -----------------------------------------------------------------------------------
+
+static struct cbk_rt_stream *stream_at(struct cbk_rt_device *device, uint32_t index) {
+    cbk_os_lock(&device->mutex);
+    struct cbk_rt_stream *stream = index < device->stream_count ? device->streams[index] : NULL;
+    cbk_os_unlock(&device->mutex);
+    return stream;
+}
+
+static void reclaim_all(struct cbk_rt_device *device, bool waits) {
+    struct cbk_rt_stream *stream = NULL;
+    for (uint32_t i = 0; (stream = stream_at(device, i)) != NULL; i++) {
+        cbk_os_lock(&stream->mutex);
+        if (waits) (void)cbk_rt_drain(stream);
+        cbk_rt_take_returned(stream);
+        cbk_rt_shelve_free_slabs(stream);
+        cbk_os_unlock(&stream->mutex);
+    }
+}
+
+void cbk_rt_reclaim(struct cbk_rt_stream *stream) {
+    cbk_os_unlock(&stream->mutex);
+    reclaim_all(stream->device, true);
+    cbk_os_lock(&stream->mutex);
+}
+
+cbk_status cbk_rt_memory_cleanup(struct cbk_rt_device *device) {
+    const cbk_status status = cbk_rt_device_check(device);
+    if (status != CBK_OK) return status;
+    reclaim_all(device, false);
+    cbk_rt_shelf_clear(device);
+    return CBK_OK;
+}
+
+/// Frees first: what is freed in between was allocated before, so the difference stays positive.
+static uint64_t difference(_Atomic uint64_t *allocated, _Atomic uint64_t *freed) {
+    const uint64_t gone = atomic_load_explicit(freed, memory_order_acquire);
+    return atomic_load_explicit(allocated, memory_order_relaxed) - gone;
+}
+
+cbk_status cbk_rt_memory_usage(struct cbk_rt_device *device, cbk_memory_info *out) {
+    struct cbk_rt_memory *memory = &device->memory;
+    struct cbk_rt_stream *stream = NULL;
+    const uint32_t struct_size = out->struct_size;
+    *out = (cbk_memory_info){.struct_size = struct_size};
+    for (uint32_t i = 0; (stream = stream_at(device, i)) != NULL; i++) {
+        out->allocation_count += difference(&stream->allocated_count, &stream->freed_count);
+        out->used_bytes += difference(&stream->allocated_bytes, &stream->freed_bytes);
+        out->padding_bytes += difference(&stream->allocated_padding, &stream->freed_padding);
+    }
+    cbk_os_lock(&memory->mutex);
+    out->reserved_bytes = memory->reserved;
+    out->limit_bytes = memory->limit;
+    out->peak_bytes = memory->peak;
+    cbk_os_unlock(&memory->mutex);
+    return CBK_OK;
+}
+
+cbk_status cbk_rt_memory_limit(struct cbk_rt_device *device, uint64_t limit_bytes) {
+    cbk_os_lock(&device->memory.mutex);
+    device->memory.limit = limit_bytes ? limit_bytes : device->memory.default_limit;
+    cbk_os_unlock(&device->memory.mutex);
+    return CBK_OK;
+}
