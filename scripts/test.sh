@@ -31,7 +31,7 @@ status=0
 end=$(date +%s)
 
 say
-awk '{ programs += $1; ns += $2 } END {
+awk '$1 == "programs" { programs += $2; ns += $4 } END {
     printf "%d kernel programs built, %.1f s spent on that\n", programs, ns / 1e9 }' \
     "$CUBEBACK_TEST_STATS"
 say "$((end - begin)) s for all tests"
