@@ -51,6 +51,7 @@ static bool float_layout(cbk_dtype dtype, struct layout *out) {
         *out = (struct layout){5, 2, true};
         return true;
     default:
+        *out = (struct layout){0};
         return false;
     }
 }
