@@ -26,13 +26,13 @@ static int64_t locate(const struct cbk_ref_view *view, const int64_t *coordinate
 /// What the four operations share: for each position of a walked shape there is an index, a place
 /// in x's shape that it points to, and for updates a value.
 struct indexing {
-    struct cbk_ref_view index;
+    const struct cbk_ref_view *index;
     uint32_t axis;
     bool is_per_slice; ///< select: index has rank 1 and serves a whole slice
 };
 
 static int64_t index_at(const struct indexing *indexing, const int64_t *coordinates) {
-    const struct cbk_ref_view *index = &indexing->index;
+    const struct cbk_ref_view *index = indexing->index;
     if (indexing->is_per_slice)
         return index->offset + coordinates[indexing->axis] * index->strides[0];
     return locate(index, coordinates, indexing->axis, coordinates[indexing->axis]);
@@ -45,7 +45,7 @@ static void gather(struct cbk_ref_stream *stream, const cbk_op *op, const struct
     for (int64_t i = 0; i < out->count; i++) {
         cbk_ref_coordinates(out, i, coordinates);
         int64_t to = cbk_ref_at(out, i);
-        if (read_index(stream, op, &indexing->index, index_at(indexing, coordinates),
+        if (read_index(stream, op, indexing->index, index_at(indexing, coordinates),
                        x->shape[indexing->axis], &position))
             cbk_ref_copy_element(out, to, x, locate(x, coordinates, indexing->axis, position));
         else
@@ -110,7 +110,7 @@ static void scatter(struct cbk_ref_stream *stream, const cbk_op *op,
     for (int64_t i = 0; i < value->count; i++) {
         cbk_ref_coordinates(value, i, coordinates);
         int64_t from = cbk_ref_at(value, i);
-        if (!read_index(stream, op, &indexing->index, index_at(indexing, coordinates),
+        if (!read_index(stream, op, indexing->index, index_at(indexing, coordinates),
                         out->shape[indexing->axis], &position))
             continue;
         int64_t to = locate(out, coordinates, indexing->axis, position);
@@ -152,8 +152,9 @@ cbk_status cbk_ref_index(struct cbk_ref_stream *stream, const cbk_op *op) {
     const cbk_index_params *params = op->params;
     struct cbk_ref_view x = cbk_ref_view_of(op->inputs[0]);
     struct cbk_ref_view out = cbk_ref_view_of(op->outputs[0]);
+    struct cbk_ref_view index = cbk_ref_view_of(op->inputs[1]);
     struct indexing indexing = {
-        .index = cbk_ref_view_of(op->inputs[1]),
+        .index = &index,
         .axis = (uint32_t)params->axis,
         .is_per_slice = op->opcode == CBK_OP_SELECT || op->opcode == CBK_OP_SELECT_ASSIGN,
     };
