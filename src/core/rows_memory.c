@@ -1,0 +1,324 @@
+// rows_memory.c: creation, moves, indexing and random rows.
+#include "rows.h"
+
+#include <math.h>
+
+// ---- creation -----------------------------------------------------------------------------------
+
+static cbk_dtype device_default(const atomic_uint *dtype) {
+    return atomic_load_explicit(dtype, memory_order_relaxed);
+}
+
+static cbk_status infer_create(struct cbk_inference *inference) {
+    cbk_create_params *params = &inference->params.create;
+    const bool is_arange = inference->info->opcode == CBK_OP_ARANGE;
+    if (params->dtype == CBK_DTYPE_NONE) {
+        params->dtype = device_default(is_arange ? &inference->device->default_int
+                                                 : &inference->device->default_float);
+    }
+    if (params->value.kind == CBK_SCALAR_NONE) params->value = cbk_i(0);
+    if (params->step.kind == CBK_SCALAR_NONE) params->step = cbk_i(1);
+    cbk_status status = cbk_infer_scalar(&params->value, "value");
+    if (status == CBK_OK) status = cbk_infer_scalar(&params->step, "step");
+    if (status == CBK_OK) status = cbk_infer_dtype(inference, params->dtype);
+    if (status != CBK_OK) return status;
+    if (is_arange && params->rank != 1) {
+        return cbk_fail(CBK_ERROR_SHAPE, 0, "rank is %u, arange makes rank 1",
+                        (unsigned)params->rank);
+    }
+    return cbk_meta_init(&inference->outputs[0], params->dtype, params->rank, params->shape);
+}
+
+static const struct cbk_row create_rows[] = {
+    CBK_ROW(CBK_OP_FILL, "fill", 0, sizeof(cbk_create_params), CBK_ROW_CREATES | CBK_ROW_UPDATE,
+            CBK_STORED, infer_create),
+    CBK_ROW(CBK_OP_ARANGE, "arange", 0, sizeof(cbk_create_params), CBK_ROW_CREATES | CBK_ROW_UPDATE,
+            CBK_NUMBERS, infer_create),
+};
+CBK_FAMILY(cbk_create_family, create_rows);
+
+// ---- moves --------------------------------------------------------------------------------------
+
+static cbk_status infer_copy(struct cbk_inference *inference) {
+    cbk_dtype dtype = cbk_input(inference, 0)->dtype;
+    cbk_status status = cbk_infer_dtype(inference, dtype);
+    return status != CBK_OK ? status : cbk_infer_like(inference, dtype);
+}
+
+static cbk_status infer_slice_assign(struct cbk_inference *inference) {
+    const cbk_tensor_meta *x = cbk_input(inference, 0), *value = cbk_input(inference, 1);
+    cbk_tensor_meta slice = *x;
+    cbk_status status = cbk_infer_same_dtype(inference, 0, 1);
+    if (status == CBK_OK) {
+        status = cbk_infer_slice(x, &inference->params.slice, slice.shape);
+    }
+    if (status != CBK_OK) return status;
+    if (!cbk_meta_same_shape(&slice, value)) {
+        char a[CBK_SHAPE_TEXT], b[CBK_SHAPE_TEXT];
+        return cbk_fail(CBK_ERROR_SHAPE, 0, "the slice is %s, the value %s",
+                        cbk_shape_text(slice.rank, slice.shape, a),
+                        cbk_shape_text(value->rank, value->shape, b));
+    }
+    return infer_copy(inference);
+}
+
+static cbk_status check_cat_member(const struct cbk_inference *inference, uint32_t i,
+                                   int32_t axis) {
+    const cbk_tensor_meta *first = cbk_input(inference, 0), *member = cbk_input(inference, i);
+    cbk_status status = cbk_infer_same_dtype(inference, 0, i);
+    if (status != CBK_OK) return status;
+    bool fits = member->rank == first->rank;
+    for (uint32_t k = 0; fits && k < first->rank; k++) {
+        fits = k == (uint32_t)axis || member->shape[k] == first->shape[k];
+    }
+    if (fits) return CBK_OK;
+    char a[CBK_SHAPE_TEXT], b[CBK_SHAPE_TEXT];
+    return cbk_fail(CBK_ERROR_SHAPE, 0,
+                    "member 0 is %s, member %u is %s: they may differ on axis %d alone",
+                    cbk_shape_text(first->rank, first->shape, a), (unsigned)i,
+                    cbk_shape_text(member->rank, member->shape, b), (int)axis);
+}
+
+static cbk_status infer_cat(struct cbk_inference *inference) {
+    const cbk_tensor_meta *first = cbk_input(inference, 0);
+    int32_t *axis = &inference->params.axis.axis;
+    cbk_status status = cbk_infer_dtype(inference, first->dtype);
+    if (status == CBK_OK) status = cbk_infer_axis(inference, axis);
+    if (status != CBK_OK) return status;
+
+    int64_t shape[CBK_MAX_RANK];
+    for (uint32_t i = 0; i < CBK_MAX_RANK; i++) shape[i] = first->shape[i];
+    for (uint32_t i = 1; i < inference->input_count; i++) {
+        status = check_cat_member(inference, i, *axis);
+        if (status != CBK_OK) return status;
+        int64_t length = cbk_input(inference, i)->shape[*axis];
+        if (length > INT64_MAX - shape[*axis]) {
+            return cbk_fail(CBK_ERROR_OVERFLOW, 0, "axis %d would be longer than 2^63 - 1",
+                            (int)*axis);
+        }
+        shape[*axis] += length;
+    }
+    return cbk_meta_init(&inference->outputs[0], first->dtype, first->rank, shape);
+}
+
+static const struct cbk_row move_rows[] = {
+    CBK_ROW(CBK_OP_COPY, "copy", 1, 0, CBK_ROW_UPDATE | CBK_ROW_DIFFERENTIABLE, CBK_STORED,
+            infer_copy),
+    CBK_ROW(CBK_OP_SLICE_ASSIGN, "slice_assign", 2, sizeof(cbk_slice_params),
+            CBK_ROW_UPDATE | CBK_ROW_DIFFERENTIABLE, CBK_STORED, infer_slice_assign),
+    [CBK_OP_CAT & 0xff] = {.info = {.struct_size = sizeof(cbk_op_info),
+                                    .opcode = CBK_OP_CAT,
+                                    .name = "cat",
+                                    .flags = CBK_ROW_VARIADIC | CBK_ROW_DIFFERENTIABLE,
+                                    .min_inputs = 1,
+                                    .max_inputs = UINT32_MAX,
+                                    .output_count = 1,
+                                    .params_size = sizeof(cbk_axis_params),
+                                    .dtypes = CBK_STORED},
+                           .infer = infer_cat},
+};
+CBK_FAMILY(cbk_move_family, move_rows);
+
+// ---- indexing -----------------------------------------------------------------------------------
+
+/// Dtypes, axis and update of all index rows. The value, where there is one, is input 2.
+static cbk_status check_index_params(struct cbk_inference *inference) {
+    cbk_index_params *params = &inference->params.index;
+    const bool updates = (inference->info->flags & CBK_ROW_UPDATE) != 0;
+    cbk_dtype dtype = cbk_input(inference, 0)->dtype;
+    if (params->flags != 0 || params->update > (updates ? CBK_UPDATE_MAX : CBK_UPDATE_ASSIGN)) {
+        return cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "update %u with flags %u is unknown",
+                        (unsigned)params->update, (unsigned)params->flags);
+    }
+    cbk_status status = cbk_infer_dtype_in(cbk_input(inference, 1)->dtype, CBK_INTS, "index");
+    if (status == CBK_OK) status = cbk_infer_dtype(inference, dtype);
+    if (status == CBK_OK && updates) status = cbk_infer_same_dtype(inference, 0, 2);
+    if (status == CBK_OK && params->update != CBK_UPDATE_ASSIGN) {
+        status = cbk_infer_dtype_in(dtype, CBK_NUMBERS, "x of an arithmetic update");
+    }
+    return status != CBK_OK ? status : cbk_infer_axis(inference, &params->axis);
+}
+
+static cbk_status fail_index_shape(const struct cbk_inference *inference, const char *rule) {
+    const cbk_tensor_meta *x = cbk_input(inference, 0), *index = cbk_input(inference, 1);
+    char a[CBK_SHAPE_TEXT], b[CBK_SHAPE_TEXT], c[CBK_SHAPE_TEXT] = "";
+    if (inference->input_count > 2) {
+        const cbk_tensor_meta *value = cbk_input(inference, 2);
+        cbk_shape_text(value->rank, value->shape, c);
+    }
+    return cbk_fail(CBK_ERROR_SHAPE, 0, "x is %s, index %s%s%s, axis %d: %s",
+                    cbk_shape_text(x->rank, x->shape, a),
+                    cbk_shape_text(index->rank, index->shape, b), c[0] != '\0' ? ", value " : "", c,
+                    (int)inference->params.index.axis, rule);
+}
+
+/// index has x's rank and is nowhere longer but on the axis.
+static cbk_status check_full_index(const struct cbk_inference *inference) {
+    const cbk_tensor_meta *x = cbk_input(inference, 0), *index = cbk_input(inference, 1);
+    bool fits = index->rank == x->rank;
+    for (uint32_t k = 0; fits && k < x->rank; k++) {
+        fits = k == (uint32_t)inference->params.index.axis || index->shape[k] <= x->shape[k];
+    }
+    if (fits) return CBK_OK;
+    return fail_index_shape(inference,
+                            "index must have x's rank and, off the axis, no longer axes");
+}
+
+static cbk_status infer_gather(struct cbk_inference *inference) {
+    const cbk_tensor_meta *index = cbk_input(inference, 1);
+    cbk_status status = check_index_params(inference);
+    if (status == CBK_OK) status = check_full_index(inference);
+    if (status != CBK_OK) return status;
+    return cbk_meta_init(&inference->outputs[0], cbk_input(inference, 0)->dtype, index->rank,
+                         index->shape);
+}
+
+static cbk_status infer_scatter(struct cbk_inference *inference) {
+    cbk_status status = check_index_params(inference);
+    if (status == CBK_OK) status = check_full_index(inference);
+    if (status != CBK_OK) return status;
+    if (!cbk_meta_same_shape(cbk_input(inference, 1), cbk_input(inference, 2))) {
+        return fail_index_shape(inference, "value must have index's shape");
+    }
+    return cbk_infer_like(inference, cbk_input(inference, 0)->dtype);
+}
+
+/// x's shape with the axis as long as the rank-1 index.
+static cbk_status selected_shape(const struct cbk_inference *inference, cbk_tensor_meta *out) {
+    const cbk_tensor_meta *x = cbk_input(inference, 0), *index = cbk_input(inference, 1);
+    if (index->rank != 1) return fail_index_shape(inference, "index must have rank 1");
+    int64_t shape[CBK_MAX_RANK];
+    for (uint32_t i = 0; i < CBK_MAX_RANK; i++) shape[i] = x->shape[i];
+    shape[inference->params.index.axis] = index->shape[0];
+    return cbk_meta_init(out, x->dtype, x->rank, shape);
+}
+
+static cbk_status infer_select(struct cbk_inference *inference) {
+    cbk_status status = check_index_params(inference);
+    return status != CBK_OK ? status : selected_shape(inference, &inference->outputs[0]);
+}
+
+static cbk_status infer_select_assign(struct cbk_inference *inference) {
+    cbk_tensor_meta selected;
+    cbk_status status = check_index_params(inference);
+    if (status == CBK_OK) status = selected_shape(inference, &selected);
+    if (status != CBK_OK) return status;
+    if (!cbk_meta_same_shape(&selected, cbk_input(inference, 2))) {
+        return fail_index_shape(inference, "value must be x with the axis as long as index");
+    }
+    return cbk_infer_like(inference, cbk_input(inference, 0)->dtype);
+}
+
+enum {
+    READS = CBK_ROW_CHECKS_INDICES | CBK_ROW_DIFFERENTIABLE,
+    UPDATES = CBK_ROW_CHECKS_INDICES | CBK_ROW_DIFFERENTIABLE | CBK_ROW_UPDATE,
+};
+
+static const struct cbk_row index_rows[] = {
+    CBK_ROW(CBK_OP_GATHER, "gather", 2, sizeof(cbk_index_params), READS, CBK_STORED, infer_gather),
+    CBK_ROW(CBK_OP_SELECT, "select", 2, sizeof(cbk_index_params), READS, CBK_STORED, infer_select),
+    CBK_ROW(CBK_OP_SCATTER, "scatter", 3, sizeof(cbk_index_params), UPDATES, CBK_STORED,
+            infer_scatter),
+    CBK_ROW(CBK_OP_SELECT_ASSIGN, "select_assign", 3, sizeof(cbk_index_params), UPDATES, CBK_STORED,
+            infer_select_assign),
+};
+CBK_FAMILY(cbk_index_family, index_rows);
+
+// ---- random -------------------------------------------------------------------------------------
+
+static cbk_status to_float(cbk_scalar *scalar) {
+    if (scalar->kind == CBK_SCALAR_INT) *scalar = cbk_f((double)scalar->v.i);
+    if (scalar->kind == CBK_SCALAR_UINT) *scalar = cbk_f((double)scalar->v.u);
+    return cbk_infer_scalar(scalar, "parameter");
+}
+
+static cbk_status to_int(cbk_scalar *scalar) {
+    cbk_status status = cbk_infer_scalar(scalar, "bound");
+    if (status != CBK_OK) return status;
+    if (scalar->kind == CBK_SCALAR_UINT && scalar->v.u > INT64_MAX) {
+        return cbk_fail(CBK_ERROR_OVERFLOW, 0, "bound %llu is over 2^63 - 1",
+                        (unsigned long long)scalar->v.u);
+    }
+    uint64_t bits;
+    status = cbk_scalar_to_bits(*scalar, CBK_DTYPE_I64, &bits);
+    *scalar = cbk_i((int64_t)bits);
+    return status;
+}
+
+/// Lowest and highest value of an integer dtype, as far as int64_t goes.
+static void int_limits(cbk_dtype dtype, int64_t *out_lowest, int64_t *out_highest) {
+    uint32_t width = 8 * cbk_dtype_size(dtype);
+    bool is_signed = cbk_dtype_in(dtype, CBK_SIGNED);
+    uint32_t bits = is_signed || width == 64 ? width - 1 : width;
+    *out_highest = (int64_t)((UINT64_C(1) << bits) - 1);
+    *out_lowest = is_signed ? -*out_highest - 1 : 0;
+}
+
+static cbk_status check_integer(cbk_random_params *params) {
+    int64_t lowest, highest;
+    int_limits(params->dtype, &lowest, &highest);
+    if (params->a.kind == CBK_SCALAR_NONE) params->a = cbk_i(0);
+    if (params->b.kind == CBK_SCALAR_NONE) params->b = cbk_i(highest < 255 ? highest + 1 : 256);
+    cbk_status status = to_int(&params->a);
+    if (status == CBK_OK) status = to_int(&params->b);
+    if (status != CBK_OK) return status;
+    int64_t low = params->a.v.i, high = params->b.v.i;
+    if (low >= high) {
+        return cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "low %lld is not below high %lld",
+                        (long long)low, (long long)high);
+    }
+    if (low < lowest || high - 1 > highest) {
+        return cbk_fail(CBK_ERROR_OVERFLOW, 0, "%lld to %lld goes beyond %s", (long long)low,
+                        (long long)(high - 1), cbk_dtype_name(params->dtype));
+    }
+    return CBK_OK;
+}
+
+static cbk_status check_real(cbk_opcode opcode, cbk_random_params *params) {
+    const bool is_bernoulli = opcode == CBK_OP_RANDOM_BERNOULLI;
+    if (params->a.kind == CBK_SCALAR_NONE) params->a = cbk_f(is_bernoulli ? 0.5 : 0.0);
+    if (params->b.kind == CBK_SCALAR_NONE) params->b = cbk_f(1.0);
+    cbk_status status = to_float(&params->a);
+    if (status == CBK_OK) status = to_float(&params->b);
+    if (status != CBK_OK) return status;
+    double a = params->a.v.f, b = params->b.v.f;
+    bool fits = isfinite(a) && isfinite(b);
+    if (is_bernoulli) fits = fits && a >= 0.0 && a <= 1.0;
+    if (opcode == CBK_OP_RANDOM_UNIFORM) fits = fits && a <= b;
+    if (opcode == CBK_OP_RANDOM_NORMAL) fits = fits && b >= 0.0;
+    if (fits) return CBK_OK;
+    return cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "%s",
+                    is_bernoulli                      ? "the probability is not within 0 and 1"
+                    : opcode == CBK_OP_RANDOM_UNIFORM ? "the bounds are not finite and in order"
+                                                      : "mean and deviation are not finite, or the "
+                                                        "deviation is negative");
+}
+
+static cbk_status infer_random(struct cbk_inference *inference) {
+    cbk_random_params *params = &inference->params.random;
+    const cbk_opcode opcode = inference->info->opcode;
+    const cbk_device *device = inference->device;
+    if (params->dtype == CBK_DTYPE_NONE) {
+        params->dtype =
+            device_default(opcode == CBK_OP_RANDOM_INTEGER     ? &device->default_int
+                           : opcode == CBK_OP_RANDOM_BERNOULLI ? &device->default_bool
+                                                               : &device->default_float);
+    }
+    cbk_status status = cbk_infer_dtype(inference, params->dtype);
+    if (status != CBK_OK) return status;
+    status = opcode == CBK_OP_RANDOM_INTEGER ? check_integer(params) : check_real(opcode, params);
+    if (status != CBK_OK) return status;
+    return cbk_meta_init(&inference->outputs[0], params->dtype, params->rank, params->shape);
+}
+
+#define RANDOM(op, name, dtypes)                                                                   \
+    CBK_ROW(op, name, 0, sizeof(cbk_random_params),                                                \
+            CBK_ROW_CREATES | CBK_ROW_UPDATE | CBK_ROW_RANDOM, dtypes, infer_random)
+
+static const struct cbk_row random_rows[] = {
+    RANDOM(CBK_OP_RANDOM_UNIFORM, "random_uniform", CBK_FLOATS),
+    RANDOM(CBK_OP_RANDOM_NORMAL, "random_normal", CBK_FLOATS),
+    RANDOM(CBK_OP_RANDOM_BERNOULLI, "random_bernoulli", CBK_COMPUTED),
+    RANDOM(CBK_OP_RANDOM_INTEGER, "random_integer", CBK_INTS),
+};
+CBK_FAMILY(cbk_random_family, random_rows);

@@ -1,0 +1,215 @@
+// rows_reduce.c: reductions, softmax and the matrix product.
+#include "rows.h"
+
+// ---- reductions ---------------------------------------------------------------------------------
+
+/// Axes become a sorted list of different, non-negative ones; count 0 becomes all of them.
+static cbk_status normalise_axes(const cbk_tensor_meta *x, cbk_reduce_params *params) {
+    bool reduced[CBK_MAX_RANK] = {false};
+    if (params->drop_axes > 1) {
+        return cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "drop_axes is %u, not 0 or 1",
+                        (unsigned)params->drop_axes);
+    }
+    if (params->axis_count > x->rank) {
+        return cbk_fail(CBK_ERROR_AXIS, 0, "%u axes are reduced of a tensor of rank %u",
+                        (unsigned)params->axis_count, (unsigned)x->rank);
+    }
+    for (uint32_t i = 0; i < params->axis_count; i++) {
+        int32_t axis;
+        cbk_status status = cbk_check_axis(params->axes[i], x->rank, &axis);
+        if (status != CBK_OK) return status;
+        if (reduced[axis]) return cbk_fail(CBK_ERROR_AXIS, 0, "axis %d is named twice", (int)axis);
+        reduced[axis] = true;
+    }
+    const bool all = params->axis_count == 0;
+    if (all) params->drop_axes = 1;
+    params->axis_count = 0;
+    for (uint32_t i = 0; i < x->rank; i++) {
+        if (all || reduced[i]) params->axes[params->axis_count++] = (int32_t)i;
+    }
+    for (uint32_t i = params->axis_count; i < CBK_MAX_RANK; i++) params->axes[i] = 0;
+    return CBK_OK;
+}
+
+/// The shape without, or with length 1 on, the reduced axes; `out_length`: elements per result.
+static cbk_status infer_reduced(struct cbk_inference *inference, cbk_dtype dtype,
+                                int64_t *out_length) {
+    const cbk_tensor_meta *x = cbk_input(inference, 0);
+    const cbk_reduce_params *params = &inference->params.reduce;
+    int64_t shape[CBK_MAX_RANK];
+    uint32_t rank = 0, next = 0;
+    *out_length = 1;
+    for (uint32_t i = 0; i < x->rank; i++) {
+        if (next < params->axis_count && params->axes[next] == (int32_t)i) {
+            next++;
+            *out_length *= x->shape[i]; // at most the count, or a zero is on its way
+            if (!params->drop_axes) shape[rank++] = 1;
+        } else {
+            shape[rank++] = x->shape[i];
+        }
+    }
+    return cbk_meta_init(&inference->outputs[0], dtype, rank, shape);
+}
+
+static cbk_status check_not_empty(const struct cbk_inference *inference, int64_t length) {
+    if (length != 0) return CBK_OK;
+    const cbk_tensor_meta *x = cbk_input(inference, 0);
+    char text[CBK_SHAPE_TEXT];
+    return cbk_fail(CBK_ERROR_SHAPE, 0, "%s is %s: there is no %s of no elements",
+                    cbk_dtype_name(x->dtype), cbk_shape_text(x->rank, x->shape, text),
+                    inference->info->name);
+}
+
+/// sum, mean, prod: floats give floats, ints give ints; max, min: the input's own.
+static cbk_status infer_reduce(struct cbk_inference *inference) {
+    cbk_dtype dtype = cbk_input(inference, 0)->dtype;
+    cbk_reduce_params *params = &inference->params.reduce;
+    const cbk_opcode opcode = inference->info->opcode;
+    const bool keeps_dtype = opcode == CBK_OP_MAX || opcode == CBK_OP_MIN;
+    const bool is_int = cbk_dtype_in(dtype, CBK_INTS);
+    int64_t length;
+    if (params->out_dtype == CBK_DTYPE_NONE) params->out_dtype = dtype;
+    cbk_status status = cbk_infer_dtype(inference, dtype);
+    if (status == CBK_OK) {
+        uint64_t legal = keeps_dtype ? CBK_BIT(dtype) : is_int ? CBK_INTS : CBK_FLOATS;
+        status = cbk_infer_dtype_in(params->out_dtype, legal, "out_dtype");
+    }
+    if (status == CBK_OK) status = normalise_axes(cbk_input(inference, 0), params);
+    if (status == CBK_OK) status = infer_reduced(inference, params->out_dtype, &length);
+    if (status != CBK_OK) return status;
+    const bool has_empty =
+        opcode == CBK_OP_SUM || opcode == CBK_OP_PROD || (opcode == CBK_OP_MEAN && !is_int);
+    return has_empty ? CBK_OK : check_not_empty(inference, length);
+}
+
+static cbk_status infer_arg(struct cbk_inference *inference) {
+    cbk_reduce_params *params = &inference->params.reduce;
+    int64_t length;
+    if (params->out_dtype == CBK_DTYPE_NONE) {
+        params->out_dtype =
+            atomic_load_explicit(&inference->device->default_int, memory_order_relaxed);
+    }
+    cbk_status status = cbk_infer_dtype(inference, cbk_input(inference, 0)->dtype);
+    if (status == CBK_OK) status = cbk_infer_dtype_in(params->out_dtype, CBK_INTS, "out_dtype");
+    if (status == CBK_OK) status = normalise_axes(cbk_input(inference, 0), params);
+    if (status == CBK_OK) status = infer_reduced(inference, params->out_dtype, &length);
+    if (status == CBK_OK) status = check_not_empty(inference, length);
+    if (status != CBK_OK) return status;
+    uint32_t bits = 8 * cbk_dtype_size(params->out_dtype);
+    if (cbk_dtype_in(params->out_dtype, CBK_SIGNED)) bits--;
+    if (bits < 63 && (length - 1) >> bits != 0) {
+        return cbk_fail(CBK_ERROR_OVERFLOW, 0, "index %lld does not fit out_dtype %s",
+                        (long long)(length - 1), cbk_dtype_name(params->out_dtype));
+    }
+    return CBK_OK;
+}
+
+static cbk_status infer_any_all(struct cbk_inference *inference) {
+    cbk_dtype dtype = cbk_input(inference, 0)->dtype;
+    cbk_reduce_params *params = &inference->params.reduce;
+    int64_t length;
+    cbk_status status = cbk_infer_dtype(inference, dtype);
+    if (status == CBK_OK) status = cbk_infer_bool(inference, dtype, &params->out_dtype);
+    if (status == CBK_OK) status = normalise_axes(cbk_input(inference, 0), params);
+    return status != CBK_OK ? status : infer_reduced(inference, params->out_dtype, &length);
+}
+
+#define REDUCE(op, name, flags, dtypes, infer)                                                     \
+    CBK_ROW(op, name, 1, sizeof(cbk_reduce_params), flags, dtypes, infer)
+
+static const struct cbk_row reduce_rows[] = {
+    REDUCE(CBK_OP_SUM, "sum", CBK_ROW_DIFFERENTIABLE, CBK_NUMBERS, infer_reduce),
+    REDUCE(CBK_OP_MEAN, "mean", CBK_ROW_DIFFERENTIABLE, CBK_NUMBERS, infer_reduce),
+    REDUCE(CBK_OP_PROD, "prod", CBK_ROW_DIFFERENTIABLE, CBK_NUMBERS, infer_reduce),
+    REDUCE(CBK_OP_MAX, "max", CBK_ROW_DIFFERENTIABLE, CBK_NUMBERS, infer_reduce),
+    REDUCE(CBK_OP_MIN, "min", CBK_ROW_DIFFERENTIABLE, CBK_NUMBERS, infer_reduce),
+    REDUCE(CBK_OP_ARGMAX, "argmax", 0, CBK_NUMBERS, infer_arg),
+    REDUCE(CBK_OP_ARGMIN, "argmin", 0, CBK_NUMBERS, infer_arg),
+    REDUCE(CBK_OP_ANY, "any", 0, CBK_COMPUTED, infer_any_all),
+    REDUCE(CBK_OP_ALL, "all", 0, CBK_COMPUTED, infer_any_all),
+};
+CBK_FAMILY(cbk_reduce_family, reduce_rows);
+
+// ---- softmax ------------------------------------------------------------------------------------
+
+static cbk_status infer_softmax(struct cbk_inference *inference) {
+    cbk_dtype dtype = cbk_input(inference, 0)->dtype;
+    cbk_status status = cbk_infer_dtype(inference, dtype);
+    if (status == CBK_OK) status = cbk_infer_axis(inference, &inference->params.axis.axis);
+    return status != CBK_OK ? status : cbk_infer_like(inference, dtype);
+}
+
+#define SOFTMAX(op, name)                                                                          \
+    CBK_ROW(op, name, 1, sizeof(cbk_axis_params), CBK_ROW_DIFFERENTIABLE, CBK_FLOATS, infer_softmax)
+
+static const struct cbk_row softmax_rows[] = {
+    SOFTMAX(CBK_OP_SOFTMAX, "softmax"),
+    SOFTMAX(CBK_OP_LOG_SOFTMAX, "log_softmax"),
+};
+CBK_FAMILY(cbk_softmax_family, softmax_rows);
+
+// ---- matrix product -----------------------------------------------------------------------------
+
+static cbk_status fail_matmul_shape(const cbk_tensor_meta *a, const cbk_tensor_meta *b,
+                                    const char *rule, int64_t left, int64_t right) {
+    char a_text[CBK_SHAPE_TEXT], b_text[CBK_SHAPE_TEXT];
+    return cbk_fail(CBK_ERROR_SHAPE, 0, "a is %s, b is %s: %s %lld and %lld differ",
+                    cbk_shape_text(a->rank, a->shape, a_text),
+                    cbk_shape_text(b->rank, b->shape, b_text), rule, (long long)left,
+                    (long long)right);
+}
+
+static cbk_status matmul_shape(const cbk_tensor_meta *a, const cbk_tensor_meta *b,
+                               uint32_t *out_rank, int64_t shape[CBK_MAX_RANK]) {
+    if (a->rank < 2 || b->rank < 2) {
+        char a_text[CBK_SHAPE_TEXT], b_text[CBK_SHAPE_TEXT];
+        return cbk_fail(CBK_ERROR_SHAPE, 0, "a is %s, b is %s: both need rank 2 or more",
+                        cbk_shape_text(a->rank, a->shape, a_text),
+                        cbk_shape_text(b->rank, b->shape, b_text));
+    }
+    int64_t k_a = a->shape[a->rank - 1], k_b = b->shape[b->rank - 2];
+    if (k_a != k_b) return fail_matmul_shape(a, b, "inner lengths", k_a, k_b);
+    uint32_t rank = a->rank > b->rank ? a->rank : b->rank;
+    for (uint32_t i = 0; i + 2 < rank; i++) { // i counts from the end of the batch axes
+        int64_t left = i + 2 < a->rank ? a->shape[a->rank - 3 - i] : 1;
+        int64_t right = i + 2 < b->rank ? b->shape[b->rank - 3 - i] : 1;
+        if (left != right && left != 1 && right != 1) {
+            return fail_matmul_shape(a, b, "batch lengths", left, right);
+        }
+        shape[rank - 3 - i] = left == 1 ? right : left;
+    }
+    shape[rank - 2] = a->shape[a->rank - 2];
+    shape[rank - 1] = b->shape[b->rank - 1];
+    *out_rank = rank;
+    return CBK_OK;
+}
+
+static cbk_status infer_matmul(struct cbk_inference *inference) {
+    const cbk_tensor_meta *a = cbk_input(inference, 0), *b = cbk_input(inference, 1);
+    cbk_matmul_params *params = &inference->params.matmul;
+    uint32_t rank = 0;
+    int64_t shape[CBK_MAX_RANK];
+    if (params->precision > CBK_PRECISION_BF16) {
+        return cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "precision %u is unknown",
+                        (unsigned)params->precision);
+    }
+    if (params->precision == CBK_PRECISION_DEFAULT) {
+        params->precision = a->dtype == CBK_DTYPE_FLEX32 ? CBK_PRECISION_TF32 : CBK_PRECISION_EXACT;
+    }
+    if (params->out_dtype == CBK_DTYPE_NONE) params->out_dtype = a->dtype;
+    cbk_status status = cbk_infer_same_dtype(inference, 0, 1);
+    if (status == CBK_OK) status = cbk_infer_dtype(inference, a->dtype);
+    if (status == CBK_OK) {
+        uint64_t legal = cbk_dtype_in(a->dtype, CBK_INTS) ? CBK_INTS : CBK_FLOATS;
+        status = cbk_infer_dtype_in(params->out_dtype, legal, "out_dtype");
+    }
+    if (status == CBK_OK) status = matmul_shape(a, b, &rank, shape);
+    if (status != CBK_OK) return status;
+    return cbk_meta_init(&inference->outputs[0], params->out_dtype, rank, shape);
+}
+
+static const struct cbk_row matmul_rows[] = {
+    CBK_ROW(CBK_OP_MATMUL, "matmul", 2, sizeof(cbk_matmul_params), CBK_ROW_DIFFERENTIABLE,
+            CBK_NUMBERS, infer_matmul),
+};
+CBK_FAMILY(cbk_matmul_family, matmul_rows);
