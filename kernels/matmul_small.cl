@@ -1,0 +1,75 @@
+#pragma OPENCL FP_CONTRACT OFF
+// matmul_small: matrix products on a CPU in one launch: small, thin, or many of them.
+//
+//   out[i, j] = sum over k of a[i, k] b[k, j]
+//
+// As matmul_packed, but each work-item packs what it needs into private memory: for each run of KC
+// values of k, COLUMNS panels of b, then panel after panel of a. A unit of work is a block of
+// block_rows panels by COLUMNS panels of one output matrix; a work-item takes
+// units_per_item of them in turn. k may be 0.
+//
+// Host guarantees: local size 1; out does not overlap a or b; `sums` has an [MR][NR] block per tile
+// of the output if k > KC and the output does not have the accumulation type.
+//
+// Defines
+//   X, Y, ACC, W, MR   see matmul_panel.clh
+//   KC                 length of a run of k
+#define PANEL private
+#include "matmul_batch.clh"
+#include "matmul_panel.clh"
+
+#define COLUMNS 4
+
+struct product {
+    long m, n, k, a_row, a_k, b_k, b_column, out_row, out_column;
+};
+
+inline void multiply_block(const struct product *p, global const STORAGE(X) *a,
+                           global const STORAGE(X) *b, global STORAGE(Y) *out,
+                           global acc_t *sums, long i_first, long i_end, long j_first, long j_end) {
+    accv a_panel[KC * MR / W], b_panels[COLUMNS * KC * NR / W];
+    long row_panels = (p->m + MR - 1) / MR, k_first = 0;
+    do {
+        int k_count = (int)min(p->k - k_first, (long)KC);
+        for (long j = j_first; j < j_end; j++)
+            pack_panel(b + j * NR * p->b_column + k_first * p->b_k, p->b_column, p->b_k,
+                       (int)min((long)NR, p->n - j * NR), k_count, NR,
+                       (acc_t *)b_panels + (j - j_first) * (KC * NR));
+        for (long i = i_first; i < i_end; i++) {
+            int rows = (int)min((long)MR, p->m - i * MR);
+            pack_panel(a + i * MR * p->a_row + k_first * p->a_k, p->a_row, p->a_k, rows, k_count,
+                       MR, (acc_t *)a_panel);
+            for (long j = j_first; j < j_end; j++) {
+                accv tile[2 * MR];
+                multiply_panels((acc_t *)a_panel, (acc_t *)b_panels + (j - j_first) * (KC * NR),
+                                k_count, tile);
+                finish_tile(tile, k_first == 0, k_first + KC >= p->k,
+                            sums + (j * row_panels + i) * (MR * NR),
+                            out + i * MR * p->out_row + j * NR * p->out_column, p->out_row,
+                            p->out_column, rows, (int)min((long)NR, p->n - j * NR));
+            }
+        }
+        k_first += KC;
+    } while (k_first < p->k);
+}
+
+kernel void multiply(global const STORAGE(X) *a, long a_offset, global const STORAGE(X) *b,
+                     long b_offset, global STORAGE(Y) *out, long out_offset, global acc_t *sums,
+                     long sums_offset, long m, long n, long k, long block_rows, long units,
+                     long units_per_item, long a_row, long a_k, long b_k, long b_column,
+                     long out_row, long out_column, batch_axes batch) {
+    struct product p = {m, n, k, a_row, a_k, b_k, b_column, out_row, out_column};
+    long row_panels = (m + MR - 1) / MR, column_panels = (n + NR - 1) / NR;
+    long down = (row_panels + block_rows - 1) / block_rows;
+    long across = (column_panels + COLUMNS - 1) / COLUMNS;
+    long first = (long)get_group_id(0) * units_per_item;
+    for (long unit = first; unit < min(first + units_per_item, units); unit++) {
+        long matrix = unit / down / across;
+        long i = unit % down * block_rows, j = unit / down % across * COLUMNS;
+        multiply_block(&p, a + a_offset + batch_offset(&batch, matrix, 0),
+                       b + b_offset + batch_offset(&batch, matrix, 1),
+                       out + out_offset + batch_offset(&batch, matrix, 2),
+                       sums + sums_offset + matrix * row_panels * column_panels * (MR * NR), i,
+                       min(i + block_rows, row_panels), j, min(j + COLUMNS, column_panels));
+    }
+}

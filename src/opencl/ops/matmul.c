@@ -1,0 +1,45 @@
+/// matmul.c: which kernels compute a matrix product.
+///
+/// The route depends on the operands and the kind of device only: the order in which the terms of
+/// an element are added is a function of dtypes, shapes and strides.
+#include "matmul.h"
+
+enum {
+    PACKED_WORK     = 160 * 160 * 160, ///< multiplications from which packing pays (CPU)
+    PACKED_SHORTEST = 24,              ///< rows and columns likewise
+    BLAS_SHORTEST   = 128              ///< m, n and k from which CLBlast is used by itself
+};
+
+static cbk_status multiply_cpu(struct cbk_ocl_stream *stream, const struct cbk_ocl_product *p) {
+    bool has_vector_rows = p->b.line == 1 || (p->b.run == 1 && p->a.run == 1);
+    if (p->m == 1 && p->k > 0 && has_vector_rows) return cbk_ocl_matmul_vector(stream, p);
+    if (p->m >= PACKED_SHORTEST && p->n >= PACKED_SHORTEST &&
+        (double)p->m * (double)p->n * (double)p->k >= PACKED_WORK)
+        return cbk_ocl_matmul_packed(stream, p);
+    return cbk_ocl_matmul_small(stream, p);
+}
+
+static cbk_status multiply_gpu(struct cbk_ocl_stream *stream, const struct cbk_ocl_product *p) {
+    bool has_vector_rows = p->b.line == 1 || (p->b.run == 1 && p->a.run == 1);
+    if (p->m == 1 && p->k > 0 && has_vector_rows) return cbk_ocl_matmul_vector_group(stream, p);
+    return cbk_ocl_matmul_tile(stream, p);
+}
+
+/// True where CLBlast is asked for, or is not known to be slower than kernels of ours.
+static bool prefers_blas(const struct cbk_ocl_stream *stream, const struct cbk_ocl_product *p) {
+    const struct cbk_rt_caps *caps = stream->device->caps;
+    uint32_t flags                 = stream->device->flags;
+    if (flags & CBK_ROUTE_NO_BLAS) return false;
+    if (flags & CBK_ROUTE_BLAS) return true;
+    return !caps->is_cpu && !caps->is_pocl && p->m >= BLAS_SHORTEST && p->n >= BLAS_SHORTEST &&
+           p->k >= BLAS_SHORTEST;
+}
+
+cbk_status cbk_ocl_matmul(struct cbk_ocl_stream *stream, const cbk_op *op) {
+    struct cbk_ocl_product product;
+    cbk_ocl_product_init(op, &product);
+    if (prefers_blas(stream, &product) && cbk_ocl_matmul_blas_fits(stream, &product))
+        return cbk_ocl_matmul_blas(stream, &product);
+    return stream->device->caps->is_cpu ? multiply_cpu(stream, &product)
+                                        : multiply_gpu(stream, &product);
+}

@@ -1,0 +1,387 @@
+/// matmul_cpu.c: matrix products on a CPU (kernels/matmul_packed.cl, _small.cl, _vector.cl).
+///
+/// Shapes of tiles and the number of work-items change no result: sums depend on the runs of k
+/// alone, and those on the dtype.
+#include "matmul.h"
+
+enum {
+    RUN            = 256,              ///< KC: a panel of b for one run stays in the L1 cache
+    RUN_WIDE       = 192,              ///< with 64-byte vectors
+    SMALL_RUN      = 128,              ///< both operands in private memory
+    SMALL_RUN_WIDE = 64,
+    SMALL_COLUMNS  = 4,                ///< COLUMNS of matmul_small.cl
+    PACK_PANELS    = 8,                ///< PANELS of matmul_packed.cl
+    TILE_ROWS      = 192,              ///< of a macro tile, its runs of a stay in the L2 cache
+    TILE_COLUMNS   = 256,
+    ITEMS_PER_CORE = 8,                ///< for balance
+    PACKED_BYTES   = 256 * 1024 * 1024 ///< most temporary memory of one product
+};
+
+/// The register tile of a device.
+struct tile {
+    uint32_t lanes, rows, columns;
+    int64_t row_panels, column_panels;
+};
+
+static struct tile choose_tile(const struct cbk_ocl_stream *stream,
+                               const struct cbk_ocl_product *product) {
+    uint32_t lanes = stream->device->caps->float_lanes;
+    lanes          = lanes >= 16 ? 16 : lanes >= 8 ? 8 : 4;
+    struct tile tile = {.rows = lanes == 16 ? 12 : 6};
+    tile.lanes         = cbk_dtype_size(product->acc) == 8 ? lanes / 2 : lanes;
+    tile.columns       = 2 * tile.lanes;
+    tile.row_panels    = cbk_ocl_divide_up(product->m, tile.rows);
+    tile.column_panels = cbk_ocl_divide_up(product->n, tile.columns);
+    return tile;
+}
+
+static struct cbk_ocl_matmul_program make_program(const struct cbk_rt_source *source,
+                                                  const char *entry,
+                                                  const struct cbk_ocl_product *product,
+                                                  const struct tile *tile, uint32_t run) {
+    return (struct cbk_ocl_matmul_program){.source = source,
+                                           .entry  = entry,
+                                           .in     = product->in,
+                                           .out    = product->out_dtype,
+                                           .acc    = product->acc,
+                                           .lanes  = tile->lanes,
+                                           .rows   = tile->rows,
+                                           .run    = run};
+}
+
+static bool is_wide(const struct tile *tile) {
+    return tile->rows == 12;
+}
+
+/// Does the output hold the sums of a run exactly?
+static bool out_is_acc(const struct cbk_ocl_product *product) {
+    return product->acc == CBK_DTYPE_F32 ? product->out_dtype == CBK_DTYPE_F32 ||
+                                               product->out_dtype == CBK_DTYPE_FLEX32
+           : product->acc == CBK_DTYPE_F64 ? product->out_dtype == CBK_DTYPE_F64
+                                           : cbk_dtype_size(product->out_dtype) ==
+                                                 cbk_dtype_size(product->acc);
+}
+
+/// Elements of the sums between runs, 0 if they need no place of their own.
+static int64_t sums_count(const struct cbk_ocl_product *product, const struct tile *tile,
+                          uint32_t run) {
+    if (out_is_acc(product) || product->k <= run) return 0;
+    return product->matrices * tile->row_panels * tile->column_panels * tile->rows * tile->columns;
+}
+
+static void launch_items(struct cbk_rt_launch *launch, int64_t items) {
+    launch->operation  = "matmul";
+    launch->dimensions = 1;
+    launch->global[0]  = (size_t)items;
+    launch->local[0]   = 1;
+}
+
+// ---- packed --------------------------------------------------------------------------------------
+
+/// A packed operand: which of its matrices differ, and where each matrix of the batch finds its own.
+struct packing {
+    struct cbk_ocl_batch distinct; ///< axes along which the operand does not repeat
+    int64_t matrices;
+    int64_t numbers[6]; ///< strides of the product's axes, in packed matrices
+    int64_t panels, width;
+};
+
+static struct packing plan_packing(const struct cbk_ocl_product *product, int operand,
+                                   int64_t panels, int64_t width) {
+    const struct cbk_ocl_batch *batch = &product->batch;
+    struct packing packing = {.matrices = 1, .panels = panels, .width = width};
+    for (int64_t i = 0; i < batch->rank; i++) {
+        int64_t stride = batch->strides[operand][i];
+        if (stride == 0) continue;
+        packing.numbers[i] = packing.matrices;
+        packing.matrices *= batch->shape[i];
+        packing.distinct.shape[packing.distinct.rank]        = batch->shape[i];
+        packing.distinct.strides[0][packing.distinct.rank++] = stride;
+    }
+    return packing;
+}
+
+static int64_t packed_count(const struct cbk_ocl_product *product, const struct packing *packing) {
+    return packing->matrices * packing->panels * packing->width * product->k;
+}
+
+static cbk_status pack(struct cbk_ocl_stream *stream, const struct cbk_ocl_product *product,
+                       const struct cbk_ocl_matmul_program *program, int64_t lines,
+                       const struct cbk_ocl_matrix *matrix, const struct packing *packing,
+                       const struct cbk_ocl_matrix *packed) {
+    struct cbk_rt_launch launch = {0};
+    cbk_status status           = cbk_ocl_matmul_kernel(stream, program, &launch.kernel);
+    if (status != CBK_OK) return status;
+    cbk_ocl_arg_matrix(&launch, matrix, CBK_RT_READ);
+    cbk_ocl_arg_size(&launch, &lines);
+    cbk_ocl_arg_size(&launch, &product->k);
+    cbk_ocl_arg_size(&launch, &matrix->line);
+    cbk_ocl_arg_size(&launch, &matrix->run);
+    cbk_rt_arg_value(&launch, &packing->distinct, sizeof packing->distinct);
+    cbk_ocl_arg_matrix(&launch, packed, CBK_RT_WRITE);
+    launch_items(&launch, packing->matrices * cbk_ocl_divide_up(product->k, program->run) *
+                              cbk_ocl_divide_up(packing->panels, PACK_PANELS));
+    return cbk_rt_launch(stream->rt, &launch);
+}
+
+/// Equal macro tiles within the caches' sizes, at least ITEMS_PER_CORE for each core if possible.
+static void choose_macro_tile(const struct cbk_ocl_stream *stream,
+                              const struct cbk_ocl_product *product, const struct tile *tile,
+                              int64_t *out_rows, int64_t *out_columns) {
+    int64_t wanted = (int64_t)stream->device->caps->compute_units * ITEMS_PER_CORE;
+    int64_t down   = cbk_ocl_divide_up(tile->row_panels, TILE_ROWS / tile->rows);
+    int64_t across = cbk_ocl_divide_up(tile->column_panels, TILE_COLUMNS / tile->columns);
+    while (product->matrices * down * across < wanted) {
+        int64_t rows    = cbk_ocl_divide_up(tile->row_panels, down);
+        int64_t columns = cbk_ocl_divide_up(tile->column_panels, across);
+        if (rows * tile->rows >= columns * tile->columns && rows > 4)
+            down++;
+        else if (columns > 4)
+            across++;
+        else
+            break;
+    }
+    *out_rows    = cbk_ocl_divide_up(tile->row_panels, down);
+    *out_columns = cbk_ocl_divide_up(tile->column_panels, across);
+}
+
+static cbk_status multiply_packed(struct cbk_ocl_stream *stream,
+                                  const struct cbk_ocl_product *product,
+                                  const struct cbk_ocl_matmul_program *program,
+                                  const struct tile *tile, const struct cbk_ocl_matrix *a,
+                                  const struct cbk_ocl_matrix *b,
+                                  const struct cbk_ocl_matrix *sums,
+                                  const struct cbk_ocl_batch *batch) {
+    struct cbk_rt_launch launch = {0};
+    int64_t rows, columns;
+    cbk_status status = cbk_ocl_matmul_kernel(stream, program, &launch.kernel);
+    if (status != CBK_OK) return status;
+    choose_macro_tile(stream, product, tile, &rows, &columns);
+    cbk_ocl_arg_matrix(&launch, a, CBK_RT_READ);
+    cbk_ocl_arg_matrix(&launch, b, CBK_RT_READ);
+    cbk_ocl_arg_matrix(&launch, &product->out, CBK_RT_WRITE);
+    cbk_ocl_arg_matrix(&launch, sums, CBK_RT_READ_WRITE);
+    cbk_ocl_arg_size(&launch, &product->m);
+    cbk_ocl_arg_size(&launch, &product->n);
+    cbk_ocl_arg_size(&launch, &product->k);
+    cbk_ocl_arg_size(&launch, &rows);
+    cbk_ocl_arg_size(&launch, &columns);
+    cbk_ocl_arg_size(&launch, &product->out.line);
+    cbk_ocl_arg_size(&launch, &product->out.run);
+    cbk_rt_arg_value(&launch, batch, sizeof *batch);
+    launch_items(&launch, product->matrices * cbk_ocl_divide_up(tile->row_panels, rows) *
+                              cbk_ocl_divide_up(tile->column_panels, columns));
+    return cbk_rt_launch(stream->rt, &launch);
+}
+
+static cbk_status run_packed(struct cbk_ocl_stream *stream, const struct cbk_ocl_product *product,
+                             const struct tile *tile, const struct packing *a_packing,
+                             const struct packing *b_packing, uint32_t run) {
+    struct cbk_rt_device *device = stream->device->rt;
+    struct cbk_ocl_matrix a = {0}, b = {0}, sums = {0};
+    struct cbk_ocl_batch batch = product->batch;
+    int64_t sums_length        = sums_count(product, tile, run);
+    cbk_status status          = CBK_OK;
+    struct cbk_ocl_matmul_program program =
+        make_program(&cbk_kernel_matmul_packed, "pack_a", product, tile, run);
+
+    RT_TRY(cbk_ocl_matmul_temporary(stream, product->acc, packed_count(product, a_packing), &a));
+    RT_TRY(pack(stream, product, &program, product->m, &product->a, a_packing, &a));
+    RT_TRY(cbk_ocl_matmul_temporary(stream, product->acc, packed_count(product, b_packing), &b));
+    program.entry = "pack_b";
+    RT_TRY(pack(stream, product, &program, product->n, &product->b, b_packing, &b));
+    if (sums_length > 0)
+        RT_TRY(cbk_ocl_matmul_temporary(stream, product->acc, sums_length, &sums));
+    for (int64_t i = 0; i < batch.rank; i++) {
+        batch.strides[CBK_OCL_A][i] = a_packing->numbers[i];
+        batch.strides[CBK_OCL_B][i] = b_packing->numbers[i];
+    }
+    program.entry = "multiply";
+    // Without sums any buffer stands in: it is not touched.
+    RT_TRY(multiply_packed(stream, product, &program, tile, &a, &b, sums_length > 0 ? &sums : &a,
+                           &batch));
+done:
+    if (sums.block != NULL) cbk_rt_free(device, &sums.block);
+    if (b.block != NULL) cbk_rt_free(device, &b.block);
+    if (a.block != NULL) cbk_rt_free(device, &a.block);
+    return status;
+}
+
+cbk_status cbk_ocl_matmul_packed(struct cbk_ocl_stream *stream,
+                                 const struct cbk_ocl_product *product) {
+    struct tile tile         = choose_tile(stream, product);
+    uint32_t run             = is_wide(&tile) ? RUN_WIDE : RUN;
+    struct packing a_packing = plan_packing(product, CBK_OCL_A, tile.row_panels, tile.rows);
+    struct packing b_packing = plan_packing(product, CBK_OCL_B, tile.column_panels, tile.columns);
+    int64_t elements = packed_count(product, &a_packing) + packed_count(product, &b_packing) +
+                       sums_count(product, &tile, run);
+    if (elements * (int64_t)cbk_dtype_size(product->acc) > PACKED_BYTES) {
+        struct cbk_ocl_product first, second;
+        if (!cbk_ocl_product_halve(product, TILE_ROWS, &first, &second))
+            return cbk_ocl_matmul_small(stream, product);
+        cbk_status status = cbk_ocl_matmul_packed(stream, &first);
+        return status == CBK_OK ? cbk_ocl_matmul_packed(stream, &second) : status;
+    }
+    return run_packed(stream, product, &tile, &a_packing, &b_packing, run);
+}
+
+// ---- small ---------------------------------------------------------------------------------------
+
+static cbk_status launch_small(struct cbk_ocl_stream *stream,
+                               const struct cbk_ocl_product *product,
+                               const struct cbk_ocl_matmul_program *program,
+                               const struct tile *tile, const struct cbk_ocl_matrix *sums) {
+    struct cbk_rt_launch launch = {0};
+    int64_t wanted = (int64_t)stream->device->caps->compute_units * ITEMS_PER_CORE;
+    int64_t across = cbk_ocl_divide_up(tile->column_panels, SMALL_COLUMNS), down = 1;
+    // b is packed once per block of rows: blocks of fewer than 4 panels would spend their time so.
+    int64_t most_down = cbk_ocl_divide_up(tile->row_panels, 4);
+    if (product->matrices * across < wanted)
+        down = cbk_ocl_divide_up(wanted, product->matrices * across);
+    if (down > most_down) down = most_down;
+    int64_t block_rows = cbk_ocl_divide_up(tile->row_panels, down);
+    int64_t units = product->matrices * across * cbk_ocl_divide_up(tile->row_panels, block_rows);
+    int64_t per_item  = cbk_ocl_divide_up(units, 4 * wanted);
+    cbk_status status = cbk_ocl_matmul_kernel(stream, program, &launch.kernel);
+    if (status != CBK_OK) return status;
+    cbk_ocl_arg_matrix(&launch, &product->a, CBK_RT_READ);
+    cbk_ocl_arg_matrix(&launch, &product->b, CBK_RT_READ);
+    cbk_ocl_arg_matrix(&launch, &product->out, CBK_RT_WRITE);
+    cbk_ocl_arg_matrix(&launch, sums, CBK_RT_READ_WRITE);
+    cbk_ocl_arg_size(&launch, &product->m);
+    cbk_ocl_arg_size(&launch, &product->n);
+    cbk_ocl_arg_size(&launch, &product->k);
+    cbk_ocl_arg_size(&launch, &block_rows);
+    cbk_ocl_arg_size(&launch, &units);
+    cbk_ocl_arg_size(&launch, &per_item);
+    cbk_ocl_arg_size(&launch, &product->a.line);
+    cbk_ocl_arg_size(&launch, &product->a.run);
+    cbk_ocl_arg_size(&launch, &product->b.run);
+    cbk_ocl_arg_size(&launch, &product->b.line);
+    cbk_ocl_arg_size(&launch, &product->out.line);
+    cbk_ocl_arg_size(&launch, &product->out.run);
+    cbk_rt_arg_value(&launch, &product->batch, sizeof product->batch);
+    launch_items(&launch, cbk_ocl_divide_up(units, per_item));
+    return cbk_rt_launch(stream->rt, &launch);
+}
+
+cbk_status cbk_ocl_matmul_small(struct cbk_ocl_stream *stream,
+                                const struct cbk_ocl_product *product) {
+    struct tile tile           = choose_tile(stream, product);
+    uint32_t run               = is_wide(&tile) ? SMALL_RUN_WIDE : SMALL_RUN;
+    int64_t sums_length        = sums_count(product, &tile, run);
+    struct cbk_ocl_matrix sums = {.block = product->out.block};
+    struct cbk_ocl_matmul_program program =
+        make_program(&cbk_kernel_matmul_small, "multiply", product, &tile, run);
+    cbk_status status = CBK_OK;
+
+    if (sums_length > 0)
+        RT_TRY(cbk_ocl_matmul_temporary(stream, product->acc, sums_length, &sums));
+    RT_TRY(launch_small(stream, product, &program, &tile, &sums));
+done:
+    if (sums_length > 0 && sums.block != NULL) cbk_rt_free(stream->device->rt, &sums.block);
+    return status;
+}
+
+// ---- one row -------------------------------------------------------------------------------------
+
+enum {
+    CHUNK         = 512,  ///< of matmul_vector.cl
+    DOTS          = 16,   ///< columns of a work-item of dots
+    SHORTEST_PART = 512, ///< of k
+    MOST_PARTS    = 64
+};
+
+static void add_vector_args(struct cbk_rt_launch *launch, const struct cbk_ocl_product *product) {
+    cbk_ocl_arg_matrix(launch, &product->a, CBK_RT_READ);
+    cbk_ocl_arg_matrix(launch, &product->b, CBK_RT_READ);
+    cbk_ocl_arg_matrix(launch, &product->out, CBK_RT_WRITE);
+}
+
+static cbk_status launch_dots(struct cbk_ocl_stream *stream, const struct cbk_ocl_product *product,
+                              const struct cbk_ocl_matmul_program *program) {
+    struct cbk_rt_launch launch = {0};
+    int64_t per_item            = DOTS;
+    cbk_status status           = cbk_ocl_matmul_kernel(stream, program, &launch.kernel);
+    if (status != CBK_OK) return status;
+    add_vector_args(&launch, product);
+    cbk_ocl_arg_size(&launch, &product->n);
+    cbk_ocl_arg_size(&launch, &product->k);
+    cbk_ocl_arg_size(&launch, &per_item);
+    cbk_ocl_arg_size(&launch, &product->b.line);
+    cbk_ocl_arg_size(&launch, &product->out.run);
+    cbk_rt_arg_value(&launch, &product->batch, sizeof product->batch);
+    launch_items(&launch, product->matrices * cbk_ocl_divide_up(product->n, per_item));
+    return cbk_rt_launch(stream->rt, &launch);
+}
+
+static cbk_status launch_add_parts(struct cbk_ocl_stream *stream,
+                                   const struct cbk_ocl_product *product,
+                                   struct cbk_ocl_matmul_program program,
+                                   const struct cbk_ocl_matrix *partial, int64_t parts) {
+    struct cbk_rt_launch launch = {0};
+    program.entry               = "add_parts";
+    cbk_status status           = cbk_ocl_matmul_kernel(stream, &program, &launch.kernel);
+    if (status != CBK_OK) return status;
+    cbk_ocl_arg_matrix(&launch, partial, CBK_RT_READ);
+    cbk_ocl_arg_matrix(&launch, &product->out, CBK_RT_WRITE);
+    cbk_ocl_arg_size(&launch, &product->n);
+    cbk_ocl_arg_size(&launch, &parts);
+    cbk_ocl_arg_size(&launch, &product->out.run);
+    cbk_rt_arg_value(&launch, &product->batch, sizeof product->batch);
+    launch_items(&launch, product->matrices * cbk_ocl_divide_up(product->n, CHUNK));
+    return cbk_rt_launch(stream->rt, &launch);
+}
+
+/// Pieces of k: more where there are few chunks of columns. A function of the shape alone.
+static int64_t choose_parts(const struct cbk_ocl_product *product, int64_t chunks) {
+    int64_t parts = MOST_PARTS / chunks, most = product->k / SHORTEST_PART;
+    parts = parts < most ? parts : most;
+    return parts < 1 ? 1 : parts;
+}
+
+static cbk_status launch_columns(struct cbk_ocl_stream *stream,
+                                 const struct cbk_ocl_product *product,
+                                 const struct cbk_ocl_matmul_program *program,
+                                 const struct cbk_ocl_matrix *partial, int64_t chunks,
+                                 int64_t parts) {
+    struct cbk_rt_launch launch = {0};
+    int64_t part                = cbk_ocl_divide_up(product->k, parts);
+    cbk_status status           = cbk_ocl_matmul_kernel(stream, program, &launch.kernel);
+    if (status != CBK_OK) return status;
+    add_vector_args(&launch, product);
+    cbk_ocl_arg_matrix(&launch, partial, CBK_RT_WRITE);
+    cbk_ocl_arg_size(&launch, &product->n);
+    cbk_ocl_arg_size(&launch, &product->k);
+    cbk_ocl_arg_size(&launch, &parts);
+    cbk_ocl_arg_size(&launch, &part);
+    cbk_ocl_arg_size(&launch, &product->a.run);
+    cbk_ocl_arg_size(&launch, &product->b.run);
+    cbk_ocl_arg_size(&launch, &product->out.run);
+    cbk_rt_arg_value(&launch, &product->batch, sizeof product->batch);
+    launch_items(&launch, chunks * parts);
+    return cbk_rt_launch(stream->rt, &launch);
+}
+
+cbk_status cbk_ocl_matmul_vector(struct cbk_ocl_stream *stream,
+                                 const struct cbk_ocl_product *product) {
+    struct tile tile = choose_tile(stream, product);
+    tile.rows        = 0;
+    struct cbk_ocl_matmul_program program =
+        make_program(&cbk_kernel_matmul_vector, "dots", product, &tile, 0);
+    if (product->b.line != 1) return launch_dots(stream, product, &program);
+
+    struct cbk_ocl_matrix partial = {.block = product->out.block};
+    int64_t chunks    = product->matrices * cbk_ocl_divide_up(product->n, CHUNK);
+    int64_t parts     = choose_parts(product, chunks);
+    cbk_status status = CBK_OK;
+    program.entry     = "columns";
+    if (parts > 1)
+        RT_TRY(cbk_ocl_matmul_temporary(stream, product->acc,
+                                        parts * product->matrices * product->n, &partial));
+    RT_TRY(launch_columns(stream, product, &program, &partial, chunks, parts));
+    if (parts > 1) RT_TRY(launch_add_parts(stream, product, program, &partial, parts));
+done:
+    if (parts > 1 && partial.block != NULL) cbk_rt_free(stream->device->rt, &partial.block);
+    return status;
+}
