@@ -88,6 +88,18 @@ void cbk_ocl_nest(const struct cbk_ocl_stream *stream, const struct cbk_ocl_oper
 /// Each family has its own list: cbk_ocl_<family>_programs(visit, user_data).
 typedef void (*cbk_ocl_program_visitor)(void *user_data, const struct cbk_rt_spec *spec);
 void cbk_ocl_each_program(cbk_ocl_program_visitor visit, void *user_data);
+void cbk_ocl_unary_programs(cbk_ocl_program_visitor visit, void *user_data);
+void cbk_ocl_binary_programs(cbk_ocl_program_visitor visit, void *user_data);
+void cbk_ocl_compare_programs(cbk_ocl_program_visitor visit, void *user_data);
+void cbk_ocl_ternary_programs(cbk_ocl_program_visitor visit, void *user_data);
+void cbk_ocl_cast_programs(cbk_ocl_program_visitor visit, void *user_data);
+void cbk_ocl_create_programs(cbk_ocl_program_visitor visit, void *user_data);
+void cbk_ocl_move_programs(cbk_ocl_program_visitor visit, void *user_data);
+void cbk_ocl_reduce_programs(cbk_ocl_program_visitor visit, void *user_data);
+void cbk_ocl_softmax_programs(cbk_ocl_program_visitor visit, void *user_data);
+void cbk_ocl_matmul_programs(cbk_ocl_program_visitor visit, void *user_data);
+void cbk_ocl_index_programs(cbk_ocl_program_visitor visit, void *user_data);
+void cbk_ocl_random_programs(cbk_ocl_program_visitor visit, void *user_data);
 
 /// Rounds up to a multiple.
 static inline size_t cbk_ocl_round_up(size_t value, size_t multiple) {

@@ -1,0 +1,61 @@
+/// pointwise.h: what the launchers of the pointwise-like families share: one kernel text
+/// (kernels/pointwise.cl), one way to choose its form, one way to name its programs.
+#ifndef CUBEBACK_OPENCL_POINTWISE_H
+#define CUBEBACK_OPENCL_POINTWISE_H
+
+#include "opencl.h"
+
+#define CBK_OCL_POINTWISE_INPUTS 3
+
+/// One operator over tensors. Operand 0 is the output.
+struct cbk_ocl_pointwise {
+    const char *operation; ///< for errors and profiles; static
+    uint32_t id;           ///< opcode, and a variant above it: tells operators apart in the key
+    const char *name;      ///< "add"; the kernel's operator is op_<name>_<word>[_<word of out>]
+    const char *word;      ///< class or dtype the operator is written for
+    bool names_result;     ///< the operator's name ends with the word of the output
+    bool is_reversed;      ///< the scalar is the first operand
+    bool is_indexed;       ///< the first operand is the position along the only axis
+    uint32_t input_count;
+    uint32_t scalar_count;
+    cbk_dtype types[1 + CBK_OCL_POINTWISE_INPUTS]; ///< what the kernel sees: out, inputs
+    cbk_dtype scalar_type;
+    uint64_t scalars[2]; ///< bits in the scalar's arithmetic type
+};
+
+/// The word of the arithmetic a dtype is computed in: f32, f64, i32, u32, i64, u64.
+const char *cbk_ocl_class_word(cbk_dtype dtype);
+
+/// The unsigned integer type of a dtype's size: what moves see.
+cbk_dtype cbk_ocl_bits_dtype(cbk_dtype dtype);
+
+/// Rounds a scalar to `dtype` and widens it to its arithmetic type.
+cbk_status cbk_ocl_scalar(cbk_scalar scalar, cbk_dtype dtype, uint64_t *out_bits);
+
+/// Rounds a scalar to `dtype`; the bits are those of an element, for rows that move elements as
+/// unsigned integers.
+cbk_status cbk_ocl_scalar_bits(cbk_scalar scalar, cbk_dtype dtype, uint64_t *out_bits);
+
+/// Fills a tensor of any strides with one value.
+cbk_status cbk_ocl_fill(struct cbk_ocl_stream *stream, cbk_scalar value,
+                        const struct cbk_ocl_operand *destination);
+
+/// Launches over the nest of the operands' shapes (operand 0 the output).
+cbk_status cbk_ocl_pointwise(struct cbk_ocl_stream *stream, const struct cbk_ocl_pointwise *op,
+                             const struct cbk_ocl_operand *operands);
+
+/// The same over a nest that is already made; blocks by operand.
+cbk_status cbk_ocl_pointwise_nest(struct cbk_ocl_stream *stream,
+                                  const struct cbk_ocl_pointwise *op,
+                                  const struct cbk_ocl_nest *nest,
+                                  struct cbk_rt_block *const *blocks);
+
+/// Visits the program of `op` in its CPU form, its GPU form, and that with 64-bit indices.
+void cbk_ocl_pointwise_visit(const struct cbk_ocl_pointwise *op, cbk_ocl_program_visitor visit,
+                             void *user_data);
+
+/// Calls `visit_dtype` for every dtype that rows of `opcode` accept.
+void cbk_ocl_each_row_dtype(cbk_opcode opcode, void (*visit_dtype)(void *context, cbk_dtype dtype),
+                            void *context);
+
+#endif
