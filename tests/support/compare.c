@@ -37,6 +37,19 @@ static bool format_of(cbk_dtype dtype, struct float_format *out) {
     }
 }
 
+struct test_tolerance test_ulps(cbk_dtype dtype, double ulps, double flushed) {
+    struct test_tolerance tolerance = {.closeness = TEST_ULPS, .ulps = ulps};
+    bool is_half = dtype == CBK_DTYPE_F16 || dtype == CBK_DTYPE_BF16;
+    if (is_half && ulps > 0) tolerance.ulps = 1;
+    if (dtype != CBK_DTYPE_F16)
+        tolerance.absolute = flushed * (dtype == CBK_DTYPE_F64 ? 0x1p-1022 : 0x1p-126);
+    return tolerance;
+}
+
+double test_unit_roundoff(cbk_dtype dtype) {
+    return dtype == CBK_DTYPE_F64 ? 0x1p-53 : 0x1p-24;
+}
+
 static uint64_t bits_of(const void *data, uint32_t size, int64_t i) {
     uint64_t bits = 0;
     switch (size) {
@@ -114,7 +127,9 @@ static bool is_close(const void *want, const void *got, cbk_dtype dtype, int64_t
     int64_t distance = test_ulps_between(want, got, dtype, i);
     double x = test_to_double(want, dtype, i), y = test_to_double(got, dtype, i);
     if (distance == 0 && x == 0 && tolerance->signed_zero) return !signbit(x) == !signbit(y);
-    if ((double)distance <= tolerance->ulps) return true;
+    bool is_gpu = test_pair.info.type != CBK_DEVICE_CPU;
+    double ulps = is_gpu ? fmax(tolerance->ulps, tolerance->gpu_ulps) : tolerance->ulps;
+    if ((double)distance <= ulps) return true;
     if (isnan(x) || isnan(y) || isinf(x) || isinf(y)) return false;
     double difference = fabs(x - y);
     if (difference <= tolerance->absolute) return true;

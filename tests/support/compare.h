@@ -12,11 +12,20 @@ enum test_closeness {
 struct test_tolerance {
     enum test_closeness closeness;
     double ulps;     ///< steps of the dtype between the two numbers
+    double gpu_ulps; ///< the same on devices that are no CPUs, if it is larger
     double absolute; ///< or this difference
     /// Or `relative` * magnitude of the element, for sums: see struct test_spec.
     double relative;
     bool signed_zero; ///< zeros of different sign differ
 };
+
+/// Tolerance of a float function whose f32 and f64 results are within `ulps`: f16 and bf16 are
+/// computed in f32, which moves the rounded result by at most one step. Results below the
+/// smallest normal number of the arithmetic may be flushed to 0, which `flushed` of them allow.
+struct test_tolerance test_ulps(cbk_dtype dtype, double ulps, double flushed);
+
+/// Half the distance from 1 to the next number in the dtype's arithmetic (f16, bf16: f32's).
+double test_unit_roundoff(cbk_dtype dtype);
 
 /// One element as a double (i64 and u64 may lose digits: for messages).
 double test_to_double(const void *data, cbk_dtype dtype, int64_t i);

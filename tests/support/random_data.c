@@ -258,6 +258,9 @@ void test_fill(void *data, cbk_dtype dtype, int64_t count, enum test_data kind, 
             bits = random_float(layout, kind, seed);
         else
             bits = random_int(dtype, kind, bound, seed);
+        if (kind == TEST_BAD_INDEX &&
+            i % 5 == 1) // one of them lies in every view but a stretched one
+            bits = test_random(seed) & 1 ? (uint64_t)bound : ~(uint64_t)0;
         put_bits(data, size, i, bits);
     }
 }

@@ -95,6 +95,12 @@ static inline bool test_is_float(cbk_dtype dtype) {
 struct test_operand test_input(cbk_dtype dtype, enum test_view view, enum test_data data,
                                uint32_t rank, ...);
 
+/// Rows for a pointwise operation, of which `spec` has the opcode, params, tolerance, and each
+/// input's dtype and data: a long contiguous run and a choice of views, ranks and outputs that
+/// turns with `row`; in full mode all of them. `in_place`: the first input may be written into.
+void test_add_pointwise(struct test_list *list, const struct test_spec *spec, uint32_t row,
+                        bool in_place, const char *suffix);
+
 /// Runs the rows as one group over test_pair; frees the list.
 int test_run_list(const char *group, struct test_list *list);
 

@@ -1,0 +1,119 @@
+// test_random.c: draws are those of the reference: bit for bit, normals within 4 ulp.
+
+#include "runner.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    uint32_t rank;
+    int64_t shape[TEST_MAX_RANK];
+} shapes[] = {{1, {1000}}, {3, {3, 5, 7}}, {0, {0}}, {2, {1, 3}}, {2, {0, 4}}, {1, {4099}}};
+
+static void add(struct test_list *list, struct test_spec *spec, cbk_random_params params,
+                uint32_t number, const char *name) {
+    for (uint32_t i = 0; i < (test_is_full() ? 6 : 3); i++) {
+        uint32_t pick = (number + i) % 6;
+        params.struct_size = sizeof params;
+        params.rank = shapes[pick].rank;
+        memcpy(params.shape, shapes[pick].shape, sizeof params.shape);
+        spec->params.random = params;
+        spec->params_size = sizeof params;
+        char suffix[64];
+        snprintf(suffix, sizeof suffix, "%s %s shape %u", cbk_dtype_name(params.dtype), name, pick);
+        spec->output = TEST_NEW;
+        test_add(list, spec, suffix);
+        spec->output = TEST_INTO;
+        spec->output_view = (enum test_view)((number + i) % TEST_EXPANDED);
+        test_add(list, spec, suffix);
+    }
+}
+
+static void add_uniform(struct test_list *list) {
+    static const double bounds[][2] = {{0, 1}, {-2.5, 7.1}, {1, 1.0009765625}, {-1000, -999}};
+    static const char *const names[] = {"0 to 1", "-2.5 to 7.1", "narrow", "negative"};
+    for (uint32_t d = 0; test_floats[d]; d++)
+        for (uint32_t b = 0; b < 4; b++) {
+            struct test_spec spec = {.opcode = CBK_OP_RANDOM_UNIFORM};
+            spec.tolerance.closeness = TEST_BITS;
+            add(list, &spec,
+                (cbk_random_params){
+                    .dtype = test_floats[d], .a = cbk_f(bounds[b][0]), .b = cbk_f(bounds[b][1])},
+                d + b, names[b]);
+        }
+}
+
+static void add_normal(struct test_list *list) {
+    static const double shape[][2] = {{0, 1}, {0, 0.01}, {5, 2}, {-100, 0.5}};
+    static const char *const names[] = {"standard", "narrow", "5 2", "-100 0.5"};
+    for (uint32_t d = 0; test_floats[d]; d++)
+        for (uint32_t b = 0; b < 4; b++) {
+            double mean = shape[b][0], deviation = shape[b][1];
+            cbk_dtype dtype = test_floats[d];
+            struct test_spec spec = {.opcode = CBK_OP_RANDOM_NORMAL};
+            spec.tolerance = test_ulps(dtype, 4, 0);
+            // With a mean, 4 steps of the larger of it and 6 deviations.
+            if (mean != 0)
+                spec.tolerance.absolute =
+                    8 * test_unit_roundoff(dtype) * fmax(fabs(mean), 6 * deviation);
+            add(list, &spec,
+                (cbk_random_params){.dtype = dtype, .a = cbk_f(mean), .b = cbk_f(deviation)}, d + b,
+                names[b]);
+        }
+}
+
+static void add_bernoulli(struct test_list *list) {
+    static const double probabilities[] = {0.5, 0, 1, 0.1, 1e-9};
+    for (uint32_t d = 0; test_all_dtypes[d]; d++) {
+        if (cbk_dtype_size(test_all_dtypes[d]) == 1 && test_is_float(test_all_dtypes[d])) continue;
+        for (uint32_t i = 0; i < (test_is_full() ? 5 : 2); i++) {
+            uint32_t pick = (d + 2 * i) % 5;
+            char name[32];
+            snprintf(name, sizeof name, "p %g", probabilities[pick]);
+            struct test_spec spec = {.opcode = CBK_OP_RANDOM_BERNOULLI};
+            spec.tolerance.closeness = TEST_BITS;
+            add(list, &spec,
+                (cbk_random_params){.dtype = test_all_dtypes[d], .a = cbk_f(probabilities[pick])},
+                d + i, name);
+        }
+    }
+}
+
+static void add_integers(struct test_list *list) {
+    const struct {
+        cbk_scalar low, high;
+        const char *name;
+        uint32_t bytes; ///< of the narrowest dtype that holds the range
+        bool is_signed;
+    } ranges[] = {
+        {cbk_i(0), cbk_i(100), "0 to 100", 1, false},
+        {cbk_i(-7), cbk_i(9), "-7 to 9", 1, true},
+        {cbk_i(0), cbk_i(1), "one value", 1, false},
+        {cbk_i(0), cbk_i((int64_t)1 << 32), "2^32 values", 8, false},
+        {cbk_i(5), cbk_i((int64_t)3 << 32), "more than 2^32", 8, false},
+        {cbk_i(INT64_MIN), cbk_i(INT64_MAX), "nearly all", 8, true},
+        {cbk_i(1000), cbk_i(60000), "1000 to 60000", 4, false},
+    };
+    for (uint32_t d = 0; test_ints[d]; d++) {
+        for (uint32_t r = 0; r < sizeof ranges / sizeof *ranges; r++) {
+            cbk_dtype dtype = test_ints[d];
+            if (cbk_dtype_size(dtype) < ranges[r].bytes) continue;
+            if (ranges[r].is_signed && dtype >= CBK_DTYPE_U64) continue;
+            struct test_spec spec = {.opcode = CBK_OP_RANDOM_INTEGER};
+            spec.tolerance.closeness = TEST_BITS;
+            add(list, &spec,
+                (cbk_random_params){.dtype = dtype, .a = ranges[r].low, .b = ranges[r].high}, d + r,
+                ranges[r].name);
+        }
+    }
+}
+
+int main(void) {
+    struct test_list list = {0};
+    add_uniform(&list);
+    add_normal(&list);
+    add_bernoulli(&list);
+    add_integers(&list);
+    return test_run_list("random", &list);
+}
