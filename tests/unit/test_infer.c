@@ -1,0 +1,378 @@
+// test_infer.c: shape, dtype and refusals of every family that is not a view; messages carry the
+// values.
+#include "mock_backend.h"
+#include "support.h"
+
+#include <cubeback/opcodes.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct mock mock;
+
+static int open_mock(void **state) {
+    (void)state;
+    mock_init(&mock);
+    mock_open(&mock);
+    return 0;
+}
+
+static int close_mock(void **state) {
+    (void)state;
+    mock_close(&mock);
+    return mock.storages == 0 && mock.destroyed == 1 ? 0 : -1;
+}
+
+enum {
+    F64 = CBK_DTYPE_F64,
+    F32 = CBK_DTYPE_F32,
+    F16 = CBK_DTYPE_F16,
+    BF16 = CBK_DTYPE_BF16,
+    FLEX = CBK_DTYPE_FLEX32,
+    E4M3 = CBK_DTYPE_F8E4M3,
+    I64 = CBK_DTYPE_I64,
+    I32 = CBK_DTYPE_I32,
+    I8 = CBK_DTYPE_I8,
+    U8 = CBK_DTYPE_U8,
+    BOOL = CBK_DTYPE_BOOL,
+    BOOL32 = CBK_DTYPE_BOOL32,
+};
+
+/// One operation: inputs written as "f32[2,3] i64[4]", result as "f32[2,4]" or as a part of the
+/// message of `status`.
+struct row {
+    cbk_opcode opcode;
+    const char *inputs;
+    cbk_status status;
+    const char *result;
+    uint32_t params_size;
+    union {
+        uint32_t struct_size;
+        cbk_activation_params activation;
+        cbk_bool_params boolean;
+        cbk_scalar_params scalar;
+        cbk_compare_params compare;
+        cbk_clamp_params clamp;
+        cbk_cast_params cast;
+        cbk_create_params create;
+        cbk_slice_params slice;
+        cbk_axis_params axis;
+        cbk_reduce_params reduce;
+        cbk_matmul_params matmul;
+        cbk_index_params index;
+        cbk_random_params random;
+    } params;
+};
+
+#define OK(op, inputs, result)                                                                     \
+    {                                                                                              \
+        CBK_OP_##op, inputs, CBK_OK, result, 0, {                                                  \
+            0                                                                                      \
+        }                                                                                          \
+    }
+#define NO(op, inputs, status, message)                                                            \
+    {                                                                                              \
+        CBK_OP_##op, inputs, CBK_ERROR_##status, message, 0, {                                     \
+            0                                                                                      \
+        }                                                                                          \
+    }
+#define WITH(member, ...)                                                                          \
+    sizeof(((struct row *)0)->params.member), {                                                    \
+        .member = { sizeof(((struct row *)0)->params.member), __VA_ARGS__ }                        \
+    }
+#define OK_WITH(op, inputs, result, ...)                                                           \
+    { CBK_OP_##op, inputs, CBK_OK, result, __VA_ARGS__ }
+#define NO_WITH(op, inputs, status, message, ...)                                                  \
+    { CBK_OP_##op, inputs, CBK_ERROR_##status, message, __VA_ARGS__ }
+
+#define INT_SCALAR(value)                                                                          \
+    {                                                                                              \
+        CBK_SCALAR_INT, 0, {                                                                       \
+            .i = (value)                                                                           \
+        }                                                                                          \
+    }
+#define FLOAT_SCALAR(value)                                                                        \
+    {                                                                                              \
+        CBK_SCALAR_FLOAT, 0, {                                                                     \
+            .f = (value)                                                                           \
+        }                                                                                          \
+    }
+#define NO_SCALAR                                                                                  \
+    {                                                                                              \
+        0, 0, {                                                                                    \
+            0                                                                                      \
+        }                                                                                          \
+    }
+
+static const struct row rows[] = {
+    // unary
+    OK(NEG, "f32[2,3]", "f32[2,3]"),
+    OK(NEG, "u8[]", "u8[]"),
+    NO(NEG, "bool[2]", DTYPE, "neg: dtype is bool (32); accepted are floats and ints"),
+    NO(EXP, "i32[2]", DTYPE, "exp: dtype is i32 (17); accepted are floats"),
+    NO(EXP, "f8e4m3[2]", DTYPE, "accepted are floats"),
+    OK(FLOOR, "i32[2]", "i32[2]"),
+    OK(BITWISE_NOT, "bool[2]", "bool[2]"),
+    NO(BITWISE_NOT, "f32[2]", DTYPE, "ints and bools"),
+    OK(LOGICAL_NOT, "f32[2]", "bool[2]"),
+    OK(LOGICAL_NOT, "bool32[2]", "bool32[2]"),
+    OK_WITH(IS_NAN, "f16[2]", "bool32[2]", WITH(boolean, BOOL32)),
+    NO_WITH(IS_NAN, "f16[2]", DTYPE, "out_dtype is f32", WITH(boolean, F32)),
+    OK_WITH(GELU, "f16[2]", "f16[2]", WITH(activation, CBK_GELU_TANH, NO_SCALAR, NO_SCALAR)),
+    NO_WITH(GELU, "f16[2]", INVALID_ARGUMENT, "variant 2",
+            WITH(activation, 2, NO_SCALAR, NO_SCALAR)),
+    NO_WITH(ELU, "f16[2]", INVALID_ARGUMENT, "variant 1",
+            WITH(activation, 1, NO_SCALAR, NO_SCALAR)),
+    NO_WITH(ELU, "f16[2]", INVALID_ARGUMENT, "alpha has kind 9",
+            WITH(activation, 0, {9, 0, {0}}, NO_SCALAR)),
+
+    // binary and comparison
+    OK(ADD, "f32[2,3] f32[3]", "f32[2,3]"),
+    OK(ADD, "f32[3] f32[2,1]", "f32[2,3]"),
+    OK(ADD, "f32[1] f32[0]", "f32[0]"),
+    OK(ADD, "f32[] f32[4,1,2]", "f32[4,1,2]"),
+    OK(ADD, "f32[5,1,4,1] f32[3,1,2]", "f32[5,3,4,2]"),
+    NO(ADD, "f32[2,3] f32[2]", SHAPE,
+       "add: input 1 is [2], those before it [2,3]: lengths 2 and 3 of "
+       "axis 1 do not broadcast"),
+    NO(ADD, "f32[0] f32[2]", SHAPE, "lengths 2 and 0 of axis 0"),
+    NO(ADD, "f32[2] f64[2]", DTYPE, "add: input 0 is f32, input 1 is f64: dtypes must agree"),
+    NO(ADD, "f32[2] flex32[2]", DTYPE, "dtypes must agree"),
+    NO(ADD, "bool[2] bool[2]", DTYPE, "floats and ints"),
+    OK(BITWISE_XOR, "bool[2] bool[2]", "bool[2]"),
+    NO(SHIFT_LEFT, "bool[2] bool[2]", DTYPE, "accepted are ints"),
+    NO(ATAN2, "i32[2] i32[2]", DTYPE, "accepted are floats"),
+    OK(LOGICAL_XOR, "bool32[2] bool32[2]", "bool32[2]"),
+    NO(LOGICAL_AND, "u8[2] u8[2]", DTYPE, "accepted are bools"),
+    OK(LESS, "i8[2] i8[1]", "bool[2]"),
+    OK(EQUAL, "bool[2] bool[2]", "bool[2]"),
+    NO(LESS, "bool[2] bool[2]", DTYPE, "floats and ints"),
+    OK_WITH(LESS_SCALAR, "f32[2]", "bool32[2]", WITH(compare, BOOL32, FLOAT_SCALAR(1))),
+    NO(LESS_SCALAR, "f32[2]", INVALID_ARGUMENT, "less_scalar: scalar has kind 0"),
+    OK_WITH(POW_SCALAR, "i64[2]", "i64[2]", WITH(scalar, 1, INT_SCALAR(2))),
+    NO_WITH(POW_SCALAR, "i64[2]", INVALID_ARGUMENT, "reversed is 2",
+            WITH(scalar, 2, INT_SCALAR(2))),
+    NO(ADD_SCALAR, "i64[2]", INVALID_ARGUMENT, "left out"),
+
+    // ternary, cast
+    OK(WHERE, "bool[2,1] f8e4m3[3] f8e4m3[]", "f8e4m3[2,3]"),
+    OK(WHERE, "bool32[2] bool[2] bool[2]", "bool[2]"),
+    NO(WHERE, "u8[2] f32[2] f32[2]", DTYPE, "where: mask is u8 (27); accepted are bools"),
+    NO(WHERE, "bool[2] f32[2] i32[2]", DTYPE, "input 1 is f32, input 2 is i32"),
+    NO(WHERE, "bool[2] f32[3] f32[3]", SHAPE, "do not broadcast"),
+    OK_WITH(MASK_FILL, "f32[2,3] bool[3]", "f32[2,3]", WITH(scalar, 0, FLOAT_SCALAR(-1))),
+    OK_WITH(MASK_FILL, "f32[3] bool[2,1]", "f32[2,3]", WITH(scalar, 0, FLOAT_SCALAR(-1))),
+    NO(MASK_FILL, "f32[2] bool[2]", INVALID_ARGUMENT, "value has kind 0"),
+    OK(CLAMP, "f32[2]", "f32[2]"),
+    NO_WITH(CLAMP, "f32[2]", INVALID_ARGUMENT, "kinds 0 and 7",
+            WITH(clamp, 0, NO_SCALAR, {7, 0, {0}})),
+    NO(CLAMP, "bool[2]", DTYPE, "floats and ints"),
+    OK_WITH(CAST, "bool[2]", "f8e4m3[2]", WITH(cast, E4M3)),
+    NO(CAST, "bool[2]", DTYPE, "dtype unknown (0)"),
+    NO_WITH(CAST, "bool[2]", DTYPE, "native bool", WITH(cast, CBK_DTYPE_BOOL_NATIVE)),
+    NO_WITH(CAST, "bool[2]", UNSUPPORTED, "quant", WITH(cast, CBK_DTYPE_QUANT)),
+
+    // creation
+    OK(FILL, "", "f32[]"),
+    OK_WITH(FILL, "", "bool[2,0]", WITH(create, BOOL, 2, 0, {2, 0}, INT_SCALAR(1), NO_SCALAR)),
+    NO(ARANGE, "", SHAPE, "rank is 0"),
+    OK_WITH(ARANGE, "", "i64[5]", WITH(create, 0, 1, 0, {5}, NO_SCALAR, NO_SCALAR)),
+    NO_WITH(ARANGE, "", SHAPE, "length -5", WITH(create, 0, 1, 0, {-5}, NO_SCALAR, NO_SCALAR)),
+    NO_WITH(ARANGE, "", DTYPE, "bool", WITH(create, BOOL, 1, 0, {5}, NO_SCALAR, NO_SCALAR)),
+
+    // moves
+    OK(COPY, "f8e4m3[2,3]", "f8e4m3[2,3]"),
+    OK_WITH(SLICE_ASSIGN, "i8[4] i8[2]", "i8[4]", WITH(slice, 1, {1}, {4}, {-2})),
+    NO_WITH(SLICE_ASSIGN, "i8[4] i8[1]", SHAPE, "the slice is [2], the value [1]",
+            WITH(slice, 1, {1}, {4}, {-2})),
+    NO(SLICE_ASSIGN, "i8[4] u8[4]", DTYPE, "agree"),
+    NO_WITH(SLICE_ASSIGN, "i8[4] i8[4]", AXIS, "2 axes are sliced of a tensor of rank 1",
+            WITH(slice, 2, {0}, {4}, {1})),
+    OK(CAT, "f32[2,3] f32[0,3] f32[1,3]", "f32[3,3]"),
+    OK_WITH(CAT, "f32[2,3] f32[2,4]", "f32[2,7]", WITH(axis, -1)),
+    OK(CAT, "bool[2]", "bool[2]"),
+    NO(CAT, "f32[2,3] f32[2,4]", SHAPE,
+       "member 0 is [2,3], member 1 is [2,4]: they may differ on axis 0 alone"),
+    NO(CAT, "f32[2] f32[2,4]", SHAPE, "member 1 is [2,4]"),
+    NO(CAT, "f32[2] f16[2]", DTYPE, "agree"),
+    NO(CAT, "f32[] f32[]", AXIS, "axis 0 of a tensor of rank 0"),
+    NO(CAT, "", INVALID_ARGUMENT, "cat: 0 inputs; it takes at least 1"),
+
+    // reductions
+    OK(SUM, "f32[2,3]", "f32[]"),
+    OK(SUM, "f32[]", "f32[]"),
+    OK_WITH(SUM, "f32[2,3]", "f32[2,1]", WITH(reduce, 1, {-1}, 0, 0)),
+    OK_WITH(SUM, "f32[2,3,4]", "f32[3]", WITH(reduce, 2, {2, 0}, 1, 0)),
+    OK_WITH(SUM, "f32[2,3]", "f32[1,1]", WITH(reduce, 2, {0, 1}, 0, 0)),
+    OK_WITH(SUM, "i8[2,3]", "i64[]", WITH(reduce, 0, {0}, 0, I64)),
+    OK_WITH(SUM, "f16[2,3]", "f32[]", WITH(reduce, 0, {0}, 0, F32)),
+    NO_WITH(SUM, "f16[2,3]", DTYPE, "out_dtype is i32", WITH(reduce, 0, {0}, 0, I32)),
+    NO_WITH(MAX, "f16[2,3]", DTYPE, "out_dtype is f32", WITH(reduce, 0, {0}, 0, F32)),
+    NO_WITH(SUM, "f32[2,3]", AXIS, "sum: axis 2 of a tensor of rank 2", WITH(reduce, 1, {2}, 0, 0)),
+    NO_WITH(SUM, "f32[2,3]", AXIS, "axis 1 is named twice", WITH(reduce, 2, {1, -1}, 0, 0)),
+    NO_WITH(SUM, "f32[2,3]", AXIS, "3 axes", WITH(reduce, 3, {0, 1, 2}, 0, 0)),
+    NO_WITH(SUM, "f32[2]", INVALID_ARGUMENT, "drop_axes is 2", WITH(reduce, 0, {0}, 2, 0)),
+    NO(SUM, "bool[2]", DTYPE, "floats and ints"),
+    OK(SUM, "f32[0]", "f32[]"),
+    OK(PROD, "i32[0,3]", "i32[]"),
+    OK(MEAN, "f32[0]", "f32[]"),
+    NO(MEAN, "i32[0]", SHAPE, "mean: i32 is [0]: there is no mean of no elements"),
+    NO(MAX, "f32[2,0]", SHAPE, "no max of no elements"),
+    NO(ARGMIN, "f32[0]", SHAPE, "no argmin of no elements"),
+    NO_WITH(MIN, "f32[0,0]", SHAPE, "no elements", WITH(reduce, 1, {1}, 0, 0)),
+    OK_WITH(MIN, "f32[0,3]", "f32[0,1]", WITH(reduce, 1, {1}, 0, 0)),
+    OK_WITH(SUM, "f32[0,3]", "f32[1,3]", WITH(reduce, 1, {0}, 0, 0)),
+    OK(ARGMAX, "f16[2,3]", "i64[]"),
+    OK_WITH(ARGMAX, "i32[2,3]", "u8[3]", WITH(reduce, 1, {0}, 1, U8)),
+    NO_WITH(ARGMAX, "f32[200]", OVERFLOW, "index 199 does not fit out_dtype i8",
+            WITH(reduce, 0, {0}, 0, I8)),
+    OK_WITH(ARGMAX, "f32[128]", "i8[]", WITH(reduce, 0, {0}, 0, I8)),
+    NO_WITH(ARGMAX, "f32[2]", DTYPE, "out_dtype is f32", WITH(reduce, 0, {0}, 0, F32)),
+    OK(ANY, "f32[0]", "bool[]"),
+    OK(ALL, "bool32[2]", "bool32[]"),
+    NO_WITH(ALL, "bool32[2]", DTYPE, "out_dtype is i32", WITH(reduce, 0, {0}, 0, I32)),
+
+    // softmax, matrix product
+    OK_WITH(SOFTMAX, "f16[2,0]", "f16[2,0]", WITH(axis, -1)),
+    NO(SOFTMAX, "f32[]", AXIS, "rank 0"),
+    NO(SOFTMAX, "i32[2]", DTYPE, "softmax: dtype is i32"),
+    OK(MATMUL, "f32[4,3] f32[3,5]", "f32[4,5]"),
+    OK(MATMUL, "f32[2,1,4,3] f32[6,3,5]", "f32[2,6,4,5]"),
+    OK(MATMUL, "i8[4,0] i8[0,5]", "i8[4,5]"),
+    OK(MATMUL, "f32[0,4,3] f32[1,3,5]", "f32[0,4,5]"),
+    OK_WITH(MATMUL, "i8[1,2] i8[2,1]", "i32[1,1]", WITH(matmul, 0, I32, 0)),
+    OK_WITH(MATMUL, "bf16[1,2] bf16[2,1]", "f32[1,1]", WITH(matmul, 0, F32, 0)),
+    NO_WITH(MATMUL, "i8[1,2] i8[2,1]", DTYPE, "out_dtype is f32", WITH(matmul, 0, F32, 0)),
+    NO_WITH(MATMUL, "f32[1,2] f32[2,1]", INVALID_ARGUMENT, "precision 9", WITH(matmul, 9, 0, 0)),
+    NO(MATMUL, "f32[4,3] f32[5,2]", SHAPE,
+       "matmul: a is [4,3], b is [5,2]: inner lengths 3 and 5 differ"),
+    NO(MATMUL, "f32[2,4,3] f32[3,3,2]", SHAPE, "batch lengths 2 and 3 differ"),
+    NO(MATMUL, "f32[3] f32[3,2]", SHAPE, "both need rank 2 or more"),
+    NO(MATMUL, "f32[3,3] f16[3,3]", DTYPE, "agree"),
+    NO(MATMUL, "bool[3,3] bool[3,3]", DTYPE, "floats and ints"),
+
+    // indexing
+    OK_WITH(GATHER, "bool[4,3] u8[2,3]", "bool[2,3]", WITH(index, 0, 0, 0)),
+    OK_WITH(GATHER, "f32[4,3] i64[2,9]", "f32[2,9]", WITH(index, -1, 0, 0)),
+    NO(GATHER, "f32[4,3] i64[2,9]", SHAPE, "gather: x is [4,3], index [2,9], axis 0"),
+    NO(GATHER, "f32[4,3] i64[2]", SHAPE, "x's rank"),
+    NO(GATHER, "f32[4] f32[2]", DTYPE, "index is f32 (2); accepted are ints"),
+    NO(GATHER, "f32[4] bool[2]", DTYPE, "index is bool"),
+    NO_WITH(GATHER, "f32[4] i64[2]", AXIS, "axis 1", WITH(index, 1, 0, 0)),
+    NO_WITH(GATHER, "f32[4] i64[2]", INVALID_ARGUMENT, "update 1", WITH(index, 0, 1, 0)),
+    OK_WITH(SELECT, "f32[4,3] i32[7]", "f32[4,7]", WITH(index, 1, 0, 0)),
+    NO(SELECT, "f32[4,3] i32[7,1]", SHAPE, "index must have rank 1"),
+    OK(SCATTER, "f32[4,3] i32[9,2] f32[9,2]", "f32[4,3]"),
+    OK_WITH(SCATTER, "f32[4] i32[9] f32[9]", "f32[4]", WITH(index, 0, CBK_UPDATE_MAX, 0)),
+    NO_WITH(SCATTER, "bool[4] i32[9] bool[9]", DTYPE, "arithmetic update",
+            WITH(index, 0, CBK_UPDATE_ADD, 0)),
+    OK(SCATTER, "bool[4] i32[9] bool[9]", "bool[4]"),
+    NO_WITH(SCATTER, "f32[4] i32[9] f32[9]", INVALID_ARGUMENT, "update 5", WITH(index, 0, 5, 0)),
+    NO(SCATTER, "f32[4] i32[9] f32[8]", SHAPE, "x is [4], index [9], value [8], axis 0"),
+    NO(SCATTER, "f32[4] i32[9] f64[9]", DTYPE, "agree"),
+    OK(SELECT_ASSIGN, "f32[4,3] u8[7] f32[7,3]", "f32[4,3]"),
+    NO(SELECT_ASSIGN, "f32[4,3] u8[7] f32[4,3]", SHAPE, "value must be x"),
+
+    // random
+    OK_WITH(RANDOM_UNIFORM, "", "f32[3]", WITH(random, 0, 1, 0, {3}, NO_SCALAR, NO_SCALAR)),
+    NO_WITH(RANDOM_UNIFORM, "", INVALID_ARGUMENT, "in order",
+            WITH(random, 0, 1, 0, {3}, FLOAT_SCALAR(2), FLOAT_SCALAR(1))),
+    NO_WITH(RANDOM_NORMAL, "", INVALID_ARGUMENT, "negative",
+            WITH(random, 0, 1, 0, {3}, FLOAT_SCALAR(2), FLOAT_SCALAR(-1))),
+    NO_WITH(RANDOM_NORMAL, "", DTYPE, "i32", WITH(random, I32, 1, 0, {3}, NO_SCALAR, NO_SCALAR)),
+    OK_WITH(RANDOM_BERNOULLI, "", "bool[3]", WITH(random, 0, 1, 0, {3}, NO_SCALAR, NO_SCALAR)),
+    NO_WITH(RANDOM_BERNOULLI, "", INVALID_ARGUMENT, "probability",
+            WITH(random, 0, 1, 0, {3}, FLOAT_SCALAR(1.5), NO_SCALAR)),
+    OK_WITH(RANDOM_INTEGER, "", "i64[3]", WITH(random, 0, 1, 0, {3}, NO_SCALAR, NO_SCALAR)),
+    OK_WITH(RANDOM_INTEGER, "", "i8[3]", WITH(random, I8, 1, 0, {3}, NO_SCALAR, NO_SCALAR)),
+    NO_WITH(RANDOM_INTEGER, "", OVERFLOW, "beyond u8",
+            WITH(random, U8, 1, 0, {3}, INT_SCALAR(0), INT_SCALAR(257))),
+    NO_WITH(RANDOM_INTEGER, "", OVERFLOW, "beyond u8",
+            WITH(random, U8, 1, 0, {3}, INT_SCALAR(-1), INT_SCALAR(5))),
+    NO_WITH(RANDOM_INTEGER, "", INVALID_ARGUMENT, "low 5 is not below high 5",
+            WITH(random, 0, 1, 0, {3}, INT_SCALAR(5), INT_SCALAR(5))),
+};
+
+static cbk_dtype dtype_of(const char *name, size_t length) {
+    for (cbk_dtype dtype = 1; dtype < 64; dtype++) {
+        const char *candidate = cbk_dtype_name(dtype);
+        if (strlen(candidate) == length && strncmp(candidate, name, length) == 0) return dtype;
+    }
+    fail_msg("dtype in %s", name);
+    return 0;
+}
+
+/// Makes the tensors that the text lists; returns their number.
+static uint32_t parse(const char *text, cbk_tensor **tensors) {
+    uint32_t count = 0;
+    while (*text != '\0') {
+        const char *bracket = strchr(text, '[');
+        cbk_dtype dtype = dtype_of(text, (size_t)(bracket - text));
+        int64_t shape[CBK_MAX_RANK];
+        uint32_t rank = 0;
+        char *end = (char *)(uintptr_t)bracket + 1;
+        while (*end != ']') {
+            shape[rank++] = strtoll(end, &end, 10);
+            if (*end == ',') end++;
+        }
+        assert_ok(cbk_tensor_empty(mock.stream, dtype, rank, shape, &tensors[count++]));
+        text = end + 1;
+        while (*text == ' ') text++;
+    }
+    return count;
+}
+
+static void describe(const cbk_tensor *tensor, char *text, size_t size) {
+    int used = snprintf(text, size, "%s[", cbk_dtype_name(cbk_tensor_dtype(tensor)));
+    for (uint32_t i = 0; i < cbk_tensor_rank(tensor); i++) {
+        used += snprintf(text + used, size - (size_t)used, i == 0 ? "%lld" : ",%lld",
+                         (long long)cbk_tensor_shape(tensor)[i]);
+    }
+    snprintf(text + used, size - (size_t)used, "]");
+}
+
+static void run_row(void **state) {
+    const struct row *row = *state;
+    cbk_tensor *inputs[8] = {NULL}, *out = NULL;
+    const uint32_t count = parse(row->inputs, inputs);
+    const cbk_op op = CBK_INIT(cbk_op, .opcode = row->opcode, .input_count = count,
+                               .output_count = 1, .inputs = inputs, .outputs = &out,
+                               .params = row->params_size != 0 ? &row->params : NULL,
+                               .params_size = row->params_size);
+    const cbk_status asked = cbk_supports_op(mock.device, &op);
+    const cbk_status status = cbk_execute(mock.stream, &op);
+    assert_int_equal(asked, status);
+    char text[256] = "";
+    if (status == CBK_OK) {
+        describe(out, text, sizeof text);
+        assert_int_equal(row->status, CBK_OK);
+        assert_string_equal(text, row->result);
+        assert_int_equal(cbk_tensor_is_contiguous(out), 1);
+    } else {
+        if (status != row->status || strstr(cbk_last_error_message(), row->result) == NULL) {
+            print_error("%s: %s\n", cbk_status_string(status), cbk_last_error_message());
+            fail();
+        }
+        assert_null(out);
+    }
+    cbk_tensor_release(&out);
+    for (uint32_t i = 0; i < count; i++) cbk_tensor_release(&inputs[i]);
+}
+
+int main(void) {
+    enum { ROWS = sizeof rows / sizeof *rows };
+    static struct CMUnitTest tests[ROWS];
+    static char names[ROWS][96];
+    for (size_t i = 0; i < ROWS; i++) {
+        const char *name = "";
+        uint32_t cursor = 0;
+        for (const cbk_op_info *info; (info = cbk_op_next(&cursor)) != NULL;) {
+            if (info->opcode == rows[i].opcode) name = info->name;
+        }
+        snprintf(names[i], sizeof names[i], "%s %s", name, rows[i].inputs);
+        tests[i] = (struct CMUnitTest){
+            .name = names[i], .test_func = run_row, .initial_state = (void *)(uintptr_t)&rows[i]};
+    }
+    return cmocka_run_group_tests_name("infer", tests, open_mock, close_mock);
+}
