@@ -241,6 +241,16 @@ static const cbk_vtable ocl_vtable = {
     .seed               = ocl_seed,
 };
 
+/// Core's objects come from the caller's allocator too.
+static void *core_allocate(void *user_data, size_t size, size_t alignment) {
+    (void)alignment; // at most what the runtime's own objects need
+    return cbk_rt_host_alloc(user_data, size);
+}
+
+static void core_free(void *user_data, void *memory, size_t size) {
+    cbk_rt_host_free(user_data, memory, size);
+}
+
 cbk_status cbk_opencl_create_with(const cbk_backend_params *params, const struct cbk_rt_cl *cl,
                                   cbk_backend **out) {
     struct cbk_rt *rt = NULL;
@@ -255,8 +265,11 @@ cbk_status cbk_opencl_create_with(const cbk_backend_params *params, const struct
     }
     ocl->rt = rt;
     status = cbk_backend_create(&ocl_vtable, ocl, out);
-    if (status != CBK_OK) ocl_destroy(ocl);
-    return status;
+    if (status != CBK_OK) {
+        ocl_destroy(ocl);
+        return status;
+    }
+    return cbk_backend_set_host_allocator(*out, core_allocate, core_free, rt);
 }
 
 cbk_status cbk_opencl_create(const cbk_backend_params *params, cbk_backend **out) {
