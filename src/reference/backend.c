@@ -134,6 +134,9 @@ cbk_status cbk_reference_create(const cbk_backend_params *params, cbk_backend **
                         "reference_create: no memory for %zu bytes", sizeof *ref);
     *ref = hook;
     status = cbk_backend_create(&vtable, ref, out);
-    if (status != CBK_OK) cbk_ref_free(&hook, ref, sizeof *ref);
-    return status;
+    if (status != CBK_OK) {
+        cbk_ref_free(&hook, ref, sizeof *ref);
+        return status;
+    }
+    return cbk_backend_set_host_allocator(*out, hook.allocate, hook.free, hook.user_data);
 }
