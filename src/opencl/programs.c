@@ -1,0 +1,11 @@
+/// programs.c: every program that the launchers can name.
+#include "opencl.h"
+
+void cbk_ocl_each_program(cbk_ocl_program_visitor visit, void *user_data) {
+    static void (*const families[])(cbk_ocl_program_visitor visit, void *user_data) = {
+        cbk_ocl_unary_programs,  cbk_ocl_binary_programs, cbk_ocl_compare_programs,
+        cbk_ocl_ternary_programs, cbk_ocl_cast_programs,  cbk_ocl_create_programs,
+        cbk_ocl_move_programs,   cbk_ocl_reduce_programs,
+    };
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) families[i](visit, user_data);
+}
