@@ -209,7 +209,8 @@ static void damage_file(const char *path, const struct damage *damage, const cha
     size_t size = 0;
     unsigned char *data = test_file_read(damage->swap ? other : path, &size);
     assert_true(size > 500);
-    if (damage->flip != NO_FLIP) data[damage->from_end ? size - damage->flip : damage->flip] ^= 0x55;
+    if (damage->flip != NO_FLIP)
+        data[damage->from_end ? size - damage->flip : damage->flip] ^= 0x55;
     if (damage->keep > 0) size = damage->from_end ? size - damage->keep : damage->keep;
     test_file_write(path, data, size);
     free(data);
@@ -257,8 +258,8 @@ static cl_program CL_API_CALL refusing_create(cl_context context, cl_uint count,
     return program;
 }
 
-static cl_int CL_API_CALL refusing_build(cl_program program, cl_uint count,
-                                         const cl_device_id *ids, const char *options,
+static cl_int CL_API_CALL refusing_build(cl_program program, cl_uint count, const cl_device_id *ids,
+                                         const char *options,
                                          void(CL_CALLBACK *notify)(cl_program, void *),
                                          void *user) {
     if (refuse_step == 2 && atomic_exchange(&refuse_next, false)) return CL_BUILD_PROGRAM_FAILURE;

@@ -393,7 +393,8 @@ static void an_unwritable_directory(void **state) {
 static int try_full(struct place *place) {
     unsigned char data[5000] = {1};
     (void)signal(SIGXFSZ, SIG_IGN);
-    if (setrlimit(RLIMIT_FSIZE, &(struct rlimit){.rlim_cur = 1000, .rlim_max = 1000}) != 0) return 2;
+    if (setrlimit(RLIMIT_FSIZE, &(struct rlimit){.rlim_cur = 1000, .rlim_max = 1000}) != 0)
+        return 2;
     if (store(place, key_one, data, sizeof data)) return 3;
     if (load(place, key_one, NULL, 0) != CBK_RT_CACHE_MISS) return 4;
     return warnings == 1 ? 0 : 5;

@@ -13,9 +13,10 @@
 #include "runtime_side.h"
 #include "support.h"
 
-static const char good_text[] = "#pragma OPENCL FP_CONTRACT OFF\n"
-                                "kernel void first(global int *x) { x[get_global_id(0)] = VALUE; }\n"
-                                "kernel void second(global int *x) { x[get_global_id(0)] += 1; }\n";
+static const char good_text[] =
+    "#pragma OPENCL FP_CONTRACT OFF\n"
+    "kernel void first(global int *x) { x[get_global_id(0)] = VALUE; }\n"
+    "kernel void second(global int *x) { x[get_global_id(0)] += 1; }\n";
 static const char bad_text[] = "#pragma OPENCL FP_CONTRACT OFF\n"
                                "kernel void first(global int *x) {\n"
                                "    x[0] = no_such_name;\n"
@@ -267,8 +268,8 @@ static void a_refused_text_is_told_and_remembered(void **state) {
     assert_non_null(strstr(cbk_last_error_message(), "program bad"));
     assert_non_null(strstr(cbk_last_error_message(), "no_such_name"));
     const char *log = cbk_rt_device_build_log(side.device);
-    assert_non_null(strstr(log, "no_such_name'"));           // the compiler's words
-    assert_non_null(strstr(log, "-DVALUE=41"));              // the defines
+    assert_non_null(strstr(log, "no_such_name'"));             // the compiler's words
+    assert_non_null(strstr(log, "-DVALUE=41"));                // the defines
     assert_non_null(strstr(log, "    3      x[0] = no_such")); // the numbered source
     assert_string_equal(log, logged);
 

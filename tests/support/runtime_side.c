@@ -27,8 +27,7 @@ void test_runtime_close(struct test_runtime *side) {
 }
 
 cbk_backend_params test_runtime_params(const char *directory) {
-    return CBK_INIT(cbk_backend_params, .flags = CBK_NO_ENVIRONMENT,
-                    .cache_directory = directory);
+    return CBK_INIT(cbk_backend_params, .flags = CBK_NO_ENVIRONMENT, .cache_directory = directory);
 }
 
 cbk_counters test_runtime_counters(struct test_runtime *side) {
