@@ -77,11 +77,16 @@ struct parameter {
 };
 
 /// CLBlast's own choice for PoCL devices is five times slower: no local memory (on a CPU that is a
-/// copy and nothing else), a large register tile, vectors of 8.
-static const struct parameter cpu_xgemm[] = {
+/// copy and nothing else), a register tile that fills the vector registers, vectors of 32 bytes.
+static const struct parameter cpu_xgemm_f32[] = {
     {"GEMMK", 0}, {"KREG", 1},   {"KWG", 32},  {"KWI", 2},   {"MDIMA", 8}, {"MDIMC", 8},
     {"MWG", 64},  {"NDIMB", 32}, {"NDIMC", 8}, {"NWG", 128}, {"SA", 0},    {"SB", 0},
     {"STRM", 0},  {"STRN", 0},   {"VWM", 8},   {"VWN", 4},
+};
+static const struct parameter cpu_xgemm_f64[] = {
+    {"GEMMK", 0}, {"KREG", 1},   {"KWG", 32},  {"KWI", 2},   {"MDIMA", 8}, {"MDIMC", 8},
+    {"MWG", 32},  {"NDIMB", 32}, {"NDIMC", 8}, {"NWG", 128}, {"SA", 0},    {"SB", 0},
+    {"STRM", 0},  {"STRN", 0},   {"VWM", 4},   {"VWN", 4},
 };
 /// The tiled kernels for every size: the direct one is slower even for small products.
 static const struct parameter cpu_routine[] = {{"XGEMM_MIN_INDIRECT_SIZE", 1}};
@@ -98,18 +103,20 @@ static void override_kernel(cl_device_id id, const char *kernel, CLBlastPrecisio
     (void)CLBlastOverrideParameters(id, kernel, precision, count, names, values);
 }
 
+static void tune_precision(cl_device_id id, CLBlastPrecision precision,
+                           const struct parameter *xgemm) {
+    override_kernel(id, "Xgemm", precision, xgemm, sizeof cpu_xgemm_f32 / sizeof *cpu_xgemm_f32);
+    override_kernel(id, "GemmRoutine", precision, cpu_routine,
+                    sizeof cpu_routine / sizeof *cpu_routine);
+}
+
 /// At the first product on a device. Under the mutex.
 static void tune(struct cbk_rt_device *device) {
-    static const CLBlastPrecision precisions[] = {CLBlastPrecisionSingle, CLBlastPrecisionDouble};
     if (device->is_blas_tuned) return;
     device->is_blas_tuned = true;
     if (!device->caps.is_pocl) return;
-    for (size_t i = 0; i < 1u + device->caps.has_f64; i++) {
-        override_kernel(device->id, "Xgemm", precisions[i], cpu_xgemm,
-                        sizeof cpu_xgemm / sizeof *cpu_xgemm);
-        override_kernel(device->id, "GemmRoutine", precisions[i], cpu_routine,
-                        sizeof cpu_routine / sizeof *cpu_routine);
-    }
+    tune_precision(device->id, CLBlastPrecisionSingle, cpu_xgemm_f32);
+    if (device->caps.has_f64) tune_precision(device->id, CLBlastPrecisionDouble, cpu_xgemm_f64);
 }
 
 // ---- products ------------------------------------------------------------------------------------------
