@@ -4,9 +4,13 @@
 #include <string.h>
 
 bool cbk_mul_i64(int64_t a, int64_t b, int64_t *out) {
+#if defined(__GNUC__)
+    return !__builtin_mul_overflow(a, b, out);
+#else
     if (a != 0 && b > INT64_MAX / a) return false;
     *out = a * b;
     return true;
+#endif
 }
 
 cbk_status cbk_check_storable(cbk_dtype dtype) {
