@@ -5,7 +5,7 @@
 #ifndef CUBEBACK_OPENCL_MATMUL_H
 #define CUBEBACK_OPENCL_MATMUL_H
 
-#include "../opencl.h"
+#include "opencl.h"
 
 enum { CBK_OCL_A, CBK_OCL_B, CBK_OCL_C };
 
