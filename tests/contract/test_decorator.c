@@ -125,8 +125,8 @@ static const char *const expected[] = {
 };
 
 static void traces_in_order(void **state) {
-    cbk_backend *(*create)(void) = *(cbk_backend * (**)(void)) state;
-    cbk_backend *inner = create(), *traced = NULL;
+    cbk_backend *(**create)(void) = *state;
+    cbk_backend *inner = (*create)(), *traced = NULL;
     if (inner == NULL) skip();
     assert_ok(trace_create(inner, &traced));
     assert_string_equal(cbk_backend_name(traced), "trace");
