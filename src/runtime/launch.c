@@ -66,6 +66,7 @@ static cbk_status launch_locked(struct cbk_rt_stream *stream, const struct cbk_r
         // The driver allocates at first use and has run out: give it what is unused, once.
         cbk_rt_reclaim(stream);
         cbk_rt_shelf_clear(stream->device);
+        RT_TRY(use_blocks(stream, launch)); // the batch is another one now
         code = enqueue(stream, launch);
     }
     if (code != CL_SUCCESS) return fail_launch(stream, launch, code, "clEnqueueNDRangeKernel");

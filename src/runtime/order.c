@@ -158,6 +158,8 @@ cbk_status cbk_rt_drain(struct cbk_rt_stream *stream) {
     while (stream->batch_count > 0) wait_oldest(stream);
     stream->flush_at = 1;
 done:
+    // Whatever failed, commands may be on their way to memory that the caller takes back.
+    if (status != CBK_OK) (void)stream->device->cl->clFinish(stream->queue);
     return status;
 }
 
