@@ -1,0 +1,156 @@
+// test_reference_index.c: the judge's views, moves and indexing, by hand-computed tables.
+
+#include "table.h"
+
+static cbk_tensor *matrix(void) { // 0 1 2 / 3 4 5
+    const int64_t shape[] = {2, 3};
+    const int32_t data[] = {0, 1, 2, 3, 4, 5};
+    cbk_tensor *x = NULL;
+    assert_ok(
+        cbk_tensor_from_data(test_table_stream, CBK_DTYPE_I32, 2, shape, data, sizeof data, &x));
+    return x;
+}
+
+#define EXPECT_I32(tensor, ...) EXPECT(tensor, CBK_DTYPE_I32, int32_t, __VA_ARGS__)
+
+static void test_views(void **state) {
+    cbk_stream *stream = test_table_stream;
+    cbk_tensor *x = matrix(), *view = NULL;
+    (void)state;
+    assert_ok(cbk_transpose(stream, x, 0, 1, &view));
+    EXPECT_I32(view, 0, 3, 1, 4, 2, 5);
+    assert_ok(cbk_flip(stream, x, 1, (int32_t[]){-1}, &view));
+    EXPECT_I32(view, 2, 1, 0, 5, 4, 3);
+    assert_ok(cbk_narrow(stream, x, 1, 1, 2, &view));
+    EXPECT_I32(view, 1, 2, 4, 5);
+    assert_ok(cbk_unfold(stream, x, 1, 2, 1, &view));
+    EXPECT_I32(view, 0, 1, 1, 2, 3, 4, 4, 5);
+    assert_ok(cbk_expand(stream, x, 3, (int64_t[]){2, -1, -1}, &view));
+    EXPECT_I32(view, 0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5);
+    assert_ok(cbk_diagonal(stream, x, 1, 0, 1, &view));
+    EXPECT_I32(view, 1, 5);
+    cbk_tensor_release(&x);
+}
+
+static void test_slice(void **state) {
+    const struct {
+        int64_t start, stop, step;
+        int64_t count;
+        int32_t want[8];
+    } rows[] = {
+        {0, 5, -1, 5, {4, 3, 2, 1, 0}},    {2, 8, -2, 3, {7, 5, 3}},
+        {-3, INT64_MAX, 1, 3, {7, 8, 9}},  {1, 9, 3, 3, {1, 4, 7}},
+        {0, INT64_MAX, INT64_MIN, 1, {9}}, {6, 4, 1, 0, {0}},
+    };
+    cbk_tensor *x = VECTOR(CBK_DTYPE_I32, int32_t, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9), *view = NULL;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        cbk_slice_params params = CBK_INIT(cbk_slice_params, .axis_count = 1);
+        params.start[0] = rows[i].start, params.stop[0] = rows[i].stop;
+        params.step[0] = rows[i].step;
+        assert_ok(cbk_slice(test_table_stream, x, &params, &view));
+        test_expect(view, CBK_DTYPE_I32, rows[i].count, rows[i].want, __FILE__, __LINE__);
+        // Assigning to the slice of a copy writes the same places.
+        cbk_tensor *value = NULL, *copy = NULL, *part = NULL;
+        assert_ok(cbk_fill(test_table_stream, CBK_DTYPE_I32, 1, &rows[i].count, cbk_i(-1), &value));
+        assert_ok(cbk_slice_assign(test_table_stream, x, value, &params, &copy));
+        assert_ok(cbk_slice(test_table_stream, copy, &params, &part));
+        const int32_t minus[8] = {-1, -1, -1, -1, -1, -1, -1, -1};
+        test_expect(part, CBK_DTYPE_I32, rows[i].count, minus, __FILE__, __LINE__);
+        cbk_tensor_release(&copy);
+        cbk_tensor_release(&value);
+    }
+    cbk_tensor_release(&x);
+}
+
+static void test_gather(void **state) {
+    const int64_t shape[] = {2, 2};
+    const uint8_t indices[] = {2, 0, 1, 1};
+    cbk_tensor *x = matrix(), *index = NULL, *out = NULL;
+    (void)state;
+    assert_ok(cbk_tensor_from_data(test_table_stream, CBK_DTYPE_U8, 2, shape, indices, 4, &index));
+    assert_ok(cbk_gather(test_table_stream, x, index, 1, &out));
+    EXPECT_I32(out, 2, 0, 4, 4);
+    cbk_tensor_release(&index);
+    index = VECTOR(CBK_DTYPE_I16, int16_t, 2, 2, 0);
+    assert_ok(cbk_select(test_table_stream, x, index, -1, &out));
+    EXPECT_I32(out, 2, 2, 0, 5, 5, 3);
+    cbk_tensor_release(&index);
+    cbk_tensor_release(&x);
+}
+
+static void expect_update(uint32_t update, const int32_t *want) {
+    cbk_tensor *x = VECTOR(CBK_DTYPE_I32, int32_t, 10, 20, 30), *out = NULL;
+    cbk_tensor *index = VECTOR(CBK_DTYPE_I64, int64_t, 0, 2, 0);
+    cbk_tensor *value = VECTOR(CBK_DTYPE_I32, int32_t, 5, 40, 7);
+    assert_ok(cbk_scatter(test_table_stream, x, index, value, 0, update, &out));
+    test_expect(out, CBK_DTYPE_I32, 3, want, __FILE__, __LINE__);
+    assert_ok(cbk_select_assign(test_table_stream, x, index, value, 0, update, &out));
+    test_expect(out, CBK_DTYPE_I32, 3, want, __FILE__, __LINE__);
+    assert_ok(cbk_scatter_into(test_table_stream, x, index, value, 0, update, x));
+    test_expect(x, CBK_DTYPE_I32, 3, want, __FILE__, __LINE__);
+    cbk_tensor_release(&index);
+    cbk_tensor_release(&value);
+}
+
+static void test_updates(void **state) {
+    (void)state;
+    expect_update(CBK_UPDATE_ASSIGN, (int32_t[]){7, 20, 40});
+    expect_update(CBK_UPDATE_ADD, (int32_t[]){22, 20, 70});
+    expect_update(CBK_UPDATE_MUL, (int32_t[]){350, 20, 1200});
+    expect_update(CBK_UPDATE_MIN, (int32_t[]){5, 20, 30});
+    expect_update(CBK_UPDATE_MAX, (int32_t[]){10, 20, 40});
+}
+
+static void test_out_of_range(void **state) {
+    cbk_tensor *x = VECTOR(CBK_DTYPE_I32, int32_t, 10, 20, 30), *out = NULL;
+    cbk_tensor *index = VECTOR(CBK_DTYPE_I64, int64_t, 3, 1, -1);
+    int32_t data[3];
+    (void)state;
+    assert_ok(cbk_gather(test_table_stream, x, index, 0, &out));
+    assert_status(CBK_ERROR_INDEX_OUT_OF_RANGE,
+                  cbk_tensor_read(test_table_stream, out, data, sizeof data));
+    EXPECT_I32(out, 0, 20, 0); // the error came up once
+    assert_ok(cbk_scatter(test_table_stream, x, index, x, 0, CBK_UPDATE_ADD, &out));
+    assert_status(CBK_ERROR_INDEX_OUT_OF_RANGE, cbk_sync(test_table_stream));
+    assert_ok(cbk_sync(test_table_stream));
+    EXPECT_I32(out, 10, 40, 30);
+    cbk_tensor_release(&index);
+    cbk_tensor_release(&x);
+}
+
+static void test_cat_and_where(void **state) {
+    cbk_tensor *a = matrix(), *b = NULL, *out = NULL;
+    (void)state;
+    assert_ok(cbk_narrow(test_table_stream, a, 1, 0, 1, &b));
+    const cbk_tensor *const parts[] = {a, b};
+    assert_ok(cbk_cat(test_table_stream, parts, 2, 1, &out));
+    EXPECT_I32(out, 0, 1, 2, 0, 3, 4, 5, 3);
+    cbk_tensor *mask = VECTOR(CBK_DTYPE_BOOL, uint8_t, 1, 0, 2);
+    assert_ok(cbk_where(test_table_stream, mask, a, b, &out));
+    EXPECT_I32(out, 0, 0, 2, 3, 3, 5);
+    assert_ok(cbk_mask_fill(test_table_stream, a, mask, cbk_f(-7.9), &out));
+    EXPECT_I32(out, -7, 1, -7, -7, 4, -7);
+    cbk_tensor_release(&mask);
+    cbk_tensor_release(&a);
+    cbk_tensor_release(&b);
+}
+
+static void test_arange(void **state) {
+    cbk_tensor *out = NULL;
+    (void)state;
+    assert_ok(cbk_arange(test_table_stream, CBK_DTYPE_U8, cbk_i(250), cbk_i(3), 4, &out));
+    EXPECT(out, CBK_DTYPE_U8, uint8_t, 250, 253, 0, 3);
+    assert_ok(cbk_arange(test_table_stream, CBK_DTYPE_F32, cbk_f(1), cbk_f(0.1), 3, &out));
+    EXPECT(out, CBK_DTYPE_F32, float, 1, 1.1f, 1.2f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_views),        cmocka_unit_test(test_slice),
+        cmocka_unit_test(test_gather),       cmocka_unit_test(test_updates),
+        cmocka_unit_test(test_out_of_range), cmocka_unit_test(test_cat_and_where),
+        cmocka_unit_test(test_arange),
+    };
+    return cmocka_run_group_tests(tests, test_table_open, test_table_close);
+}
