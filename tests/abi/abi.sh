@@ -23,7 +23,7 @@ print_layout() {
 
 case $what in
 declared)
-    sed -e 's,//.*,,' "$source"/include/cubeback/*.h | tr '\n' ' ' |
+    sed -e 's,//.*,,' -e '/^#/d' "$source"/include/cubeback/*.h | tr '\n' ' ' |
         grep -o 'CBK_API [^;{]*' | grep -o 'cbk_[a-z0-9_]* *(' | tr -d ' (' | LC_ALL=C sort -u
     ;;
 print) print_layout "$4" ;;

@@ -32,7 +32,7 @@ static void mark(const cbk_tensor_meta *meta, unsigned char *counters) {
 }
 
 static void random_view(cbk_tensor_meta *meta) {
-    int64_t shape[CBK_MAX_RANK];
+    int64_t shape[CBK_MAX_RANK] = {0};
     uint32_t rank = (uint32_t)random_below(4);
     for (uint32_t i = 0; i < rank; i++) shape[i] = random_below(5) + (random_below(8) != 0);
     assert_ok(cbk_meta_init(meta, CBK_DTYPE_F32, rank, shape));
