@@ -4,8 +4,9 @@
 add_library(cubeback_compiler INTERFACE)
 
 if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
+    # In structs and tables here what is left out is zero and means the default.
     target_compile_options(cubeback_compiler INTERFACE
-        -Wall -Wextra -Wpedantic -Wshadow
+        -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers
         $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>
         $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>
         -ffp-contract=off)
