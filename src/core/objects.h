@@ -107,9 +107,7 @@ static inline void cbk_object_retain(struct cbk_object *object) {
 
 /// True if that was the last reference; the object may then be freed.
 static inline bool cbk_count_drop(atomic_uint *references) {
-    if (atomic_fetch_sub_explicit(references, 1, memory_order_release) != 1) return false;
-    atomic_thread_fence(memory_order_acquire);
-    return true;
+    return atomic_fetch_sub_explicit(references, 1, memory_order_acq_rel) == 1;
 }
 
 static inline bool cbk_object_drop(struct cbk_object *object) {
