@@ -26,8 +26,9 @@ mkdir "$POCL_CACHE_DIR"
 : >"$CUBEBACK_TEST_STATS"
 
 begin=$(date +%s)
-status=0
-(cd "$directory" && ctest -j2 --output-on-failure "$@") || status=$?
+(cd "$directory" && ctest -j2 --output-on-failure "$@"; echo $? >"$scratch/status") |
+    tee "$scratch/output"
+status=$(cat "$scratch/status")
 end=$(date +%s)
 
 say
@@ -35,5 +36,5 @@ awk '$1 == "programs" { programs += $2; ns += $4 } END {
     printf "%d kernel programs built, %.1f s spent on that\n", programs, ns / 1e9 }' \
     "$CUBEBACK_TEST_STATS"
 say "$((end - begin)) s for all tests"
-awk -f scripts/count-tests.awk "$directory/Testing/Temporary/LastTest.log"
-exit $status
+awk -f scripts/count-tests.awk "$directory/Testing/Temporary/LastTest.log" "$scratch/output"
+exit "$status"
