@@ -26,8 +26,11 @@ mkdir "$POCL_CACHE_DIR"
 : >"$CUBEBACK_TEST_STATS"
 
 begin=$(date +%s)
-(cd "$directory" && ctest -j2 --output-on-failure "$@"; echo $? >"$scratch/status") |
-    tee "$scratch/output"
+{
+    status=0
+    (cd "$directory" && ctest -j2 --output-on-failure "$@") || status=$?
+    echo "$status" >"$scratch/status"
+} | tee "$scratch/output"
 status=$(cat "$scratch/status")
 end=$(date +%s)
 
