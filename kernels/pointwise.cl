@@ -17,6 +17,8 @@
 //
 // Defines
 //   W         lanes (2, 4, 8, 16)
+//   UNARY, BINARY, COMPARE, TERNARY, CAST, CREATE or MOVE: which operators; ONLY_<class>: of which
+//             class (vector.clh). A compiler pays for what it reads
 //   OP        operator's function, e.g. op_add_f32
 //   INPUTS    0..3; A, B, C and OUT are their dtype words
 //   SCALARS   0..2 arguments p0, p1 of the arithmetic type of dtype word P, after the inputs;
@@ -26,15 +28,28 @@
 //   GPU_FORM  GPU form; ALIGNED must be given too
 //   INDEX64   GPU: 64-bit positions and strides. Default 32 bits; the CPU form has always 64
 
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wpsabi" // functions are inlined: how vectors are passed is moot
+#endif
 #include "types.clh"
 #include "vector.clh"
+#if defined(UNARY)
 #include "math.clh"
+#include "special.clh"
 #include "unary_ops.clh"
+#elif defined(BINARY) || defined(TERNARY)
 #include "binary_ops.clh"
-#include "compare_ops.clh"
 #include "ternary_ops.clh"
+#elif defined(COMPARE)
+#include "compare_ops.clh"
+#elif defined(CAST) || defined(CREATE)
 #include "cast_ops.clh"
 #include "create_ops.clh"
+#elif defined(MOVE)
+#include "move_ops.clh"
+#else
+#error "pointwise.cl needs the name of a family of operators"
+#endif
 
 #if !defined(OP) || !defined(INPUTS) || !defined(OUT)
 #error "pointwise.cl needs OP, INPUTS and OUT"

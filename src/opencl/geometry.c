@@ -59,9 +59,9 @@ static void merge_axes(struct cbk_ocl_nest *nest) {
 static void classify(const struct cbk_ocl_stream *stream, struct cbk_ocl_nest *nest) {
     nest->element_count = 1;
     for (uint32_t axis = 0; axis < nest->rank; axis++) nest->element_count *= nest->shape[axis];
-    nest->is_dense    = nest->rank == 1;
-    nest->needs_64bit = nest->element_count > INDEX_LIMIT ||
-                        (stream->device->flags & CBK_INDEX_64) != 0;
+    nest->is_dense = nest->rank == 1;
+    nest->needs_64bit =
+        nest->element_count > INDEX_LIMIT || (stream->device->flags & CBK_INDEX_64) != 0;
     for (uint32_t k = 0; k < nest->operand_count; k++) {
         int64_t span = 0, inner = nest->strides[k][nest->rank - 1];
         for (uint32_t axis = 0; axis < nest->rank; axis++)
@@ -74,12 +74,12 @@ static void classify(const struct cbk_ocl_stream *stream, struct cbk_ocl_nest *n
 void cbk_ocl_nest(const struct cbk_ocl_stream *stream, const struct cbk_ocl_operand *operands,
                   uint32_t operand_count, struct cbk_ocl_nest *out) {
     CBK_ASSERT(operand_count >= 1 && operand_count <= CBK_OCL_MAX_OPERANDS);
-    out->rank          = 0;
+    out->rank = 0;
     out->operand_count = operand_count;
     for (uint32_t k = 0; k < operand_count; k++) out->offsets[k] = operands[k].offset;
     collect_axes(operands, out);
     if (out->rank == 0) {
-        out->rank     = 1;
+        out->rank = 1;
         out->shape[0] = 1;
         for (uint32_t k = 0; k < operand_count; k++) out->strides[k][0] = 1;
     } else {

@@ -2,13 +2,14 @@
 #include "pointwise.h"
 
 static struct cbk_ocl_pointwise describe_cast(cbk_dtype in, cbk_dtype out) {
-    struct cbk_ocl_pointwise op = {.operation    = "cast",
-                                   .id           = CBK_OP_CAST,
-                                   .name         = "cast",
-                                   .word         = cbk_ocl_class_word(in),
+    struct cbk_ocl_pointwise op = {.operation = "cast",
+                                   .id = CBK_OP_CAST,
+                                   .name = "cast",
+                                   .family = "CAST",
+                                   .word = cbk_ocl_class_word(in),
                                    .names_result = true,
-                                   .input_count  = 1,
-                                   .types        = {out, in}};
+                                   .input_count = 1,
+                                   .types = {out, in}};
     return op;
 }
 
@@ -19,7 +20,7 @@ static cbk_dtype stored_dtype(cbk_dtype dtype) {
 cbk_status cbk_ocl_cast(struct cbk_ocl_stream *stream, const cbk_op *op) {
     struct cbk_ocl_operand operands[2] = {cbk_ocl_operand(op->outputs[0]),
                                           cbk_ocl_operand(op->inputs[0])};
-    cbk_dtype in  = stored_dtype(operands[1].meta->dtype);
+    cbk_dtype in = stored_dtype(operands[1].meta->dtype);
     cbk_dtype out = stored_dtype(operands[0].meta->dtype);
     if (in == out) return cbk_ocl_copy(stream, &operands[1], &operands[0]);
     struct cbk_ocl_pointwise cast = describe_cast(in, out);
@@ -43,7 +44,7 @@ static void visit_pair(void *context, cbk_dtype out) {
 
 static void visit_input(void *context, cbk_dtype in) {
     struct visit *visit = context;
-    visit->in           = in;
+    visit->in = in;
     cbk_ocl_each_row_dtype(CBK_OP_CAST, visit_pair, visit);
 }
 

@@ -2,28 +2,30 @@
 #include "pointwise.h"
 
 static struct cbk_ocl_pointwise describe_fill(cbk_dtype dtype) {
-    cbk_dtype bits              = cbk_ocl_bits_dtype(dtype);
-    struct cbk_ocl_pointwise op = {.operation    = "fill",
-                                   .id           = CBK_OP_FILL,
-                                   .name         = "fill",
-                                   .word         = cbk_ocl_class_word(bits),
+    cbk_dtype bits = cbk_ocl_bits_dtype(dtype);
+    struct cbk_ocl_pointwise op = {.operation = "fill",
+                                   .id = CBK_OP_FILL,
+                                   .name = "fill",
+                                   .family = "MOVE",
+                                   .word = cbk_ocl_class_word(bits),
                                    .scalar_count = 1,
-                                   .types        = {bits},
-                                   .scalar_type  = bits};
+                                   .types = {bits},
+                                   .scalar_type = bits};
     return op;
 }
 
 /// Dtypes narrower than f32 are computed wider, so that they are rounded once.
 static struct cbk_ocl_pointwise describe_arange(cbk_dtype dtype) {
-    bool is_narrow              = dtype == CBK_DTYPE_F16 || dtype == CBK_DTYPE_BF16;
-    struct cbk_ocl_pointwise op = {.operation    = "arange",
-                                   .id           = CBK_OP_ARANGE,
-                                   .name         = is_narrow ? "arange_wide" : "arange",
-                                   .word         = cbk_ocl_class_word(dtype),
-                                   .is_indexed   = true,
+    bool is_narrow = dtype == CBK_DTYPE_F16 || dtype == CBK_DTYPE_BF16;
+    struct cbk_ocl_pointwise op = {.operation = "arange",
+                                   .id = CBK_OP_ARANGE,
+                                   .name = is_narrow ? "arange_wide" : "arange",
+                                   .family = "CREATE",
+                                   .word = cbk_ocl_class_word(dtype),
+                                   .is_indexed = true,
                                    .scalar_count = 2,
-                                   .types        = {dtype},
-                                   .scalar_type  = dtype};
+                                   .types = {dtype},
+                                   .scalar_type = dtype};
     return op;
 }
 
@@ -36,7 +38,7 @@ cbk_status cbk_ocl_fill(struct cbk_ocl_stream *stream, cbk_scalar value,
 
 cbk_status cbk_ocl_create_op(struct cbk_ocl_stream *stream, const cbk_op *op) {
     const cbk_create_params *params = op->params;
-    struct cbk_ocl_operand out      = cbk_ocl_operand(op->outputs[0]);
+    struct cbk_ocl_operand out = cbk_ocl_operand(op->outputs[0]);
     if (op->opcode == CBK_OP_FILL) return cbk_ocl_fill(stream, params->value, &out);
 
     struct cbk_ocl_pointwise arange = describe_arange(out.meta->dtype);
@@ -54,7 +56,7 @@ struct visit {
 };
 
 static void visit_arange(void *context, cbk_dtype dtype) {
-    const struct visit *visit   = context;
+    const struct visit *visit = context;
     struct cbk_ocl_pointwise op = describe_arange(dtype);
     cbk_ocl_pointwise_visit(&op, visit->visit, visit->user_data);
 }

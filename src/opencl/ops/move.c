@@ -3,12 +3,13 @@
 #include "transpose.h"
 
 static struct cbk_ocl_pointwise describe_copy(cbk_dtype bits) {
-    struct cbk_ocl_pointwise op = {.operation   = "copy",
-                                   .id          = CBK_OP_COPY,
-                                   .name        = "identity",
-                                   .word        = cbk_ocl_class_word(bits),
+    struct cbk_ocl_pointwise op = {.operation = "copy",
+                                   .id = CBK_OP_COPY,
+                                   .name = "identity",
+                                   .family = "MOVE",
+                                   .word = cbk_ocl_class_word(bits),
                                    .input_count = 1,
-                                   .types       = {bits, bits}};
+                                   .types = {bits, bits}};
     return op;
 }
 
@@ -39,14 +40,14 @@ static void widen(struct cbk_ocl_nest *nest, int64_t factor) {
 cbk_status cbk_ocl_copy(struct cbk_ocl_stream *stream, const struct cbk_ocl_operand *source,
                         const struct cbk_ocl_operand *destination) {
     const struct cbk_ocl_operand operands[2] = {*destination, *source};
-    struct cbk_rt_block *blocks[2]           = {destination->block, source->block};
-    cbk_dtype bits                           = cbk_ocl_bits_dtype(destination->meta->dtype);
+    struct cbk_rt_block *blocks[2] = {destination->block, source->block};
+    cbk_dtype bits = cbk_ocl_bits_dtype(destination->meta->dtype);
     bool is_done;
     struct cbk_ocl_nest nest;
     if (destination->meta->element_count == 0) return CBK_OK;
     cbk_ocl_nest(stream, operands, 2, &nest);
-    cbk_status status = cbk_ocl_transpose(stream, bits, &nest, destination->block, source->block,
-                                          &is_done);
+    cbk_status status =
+        cbk_ocl_transpose(stream, bits, &nest, destination->block, source->block, &is_done);
     if (status != CBK_OK || is_done) return status;
 
     // Small elements travel in words where they lie so.
@@ -63,7 +64,7 @@ cbk_status cbk_ocl_copy(struct cbk_ocl_stream *stream, const struct cbk_ocl_oper
 cbk_status cbk_ocl_temporary(struct cbk_ocl_stream *stream, const cbk_tensor_meta *meta,
                              cbk_tensor_meta *out_meta, struct cbk_ocl_operand *out) {
     int64_t stride = 1;
-    *out_meta      = *meta;
+    *out_meta = *meta;
     for (uint32_t axis = meta->rank; axis-- > 0;) {
         out_meta->strides[axis] = stride;
         stride *= meta->shape[axis];
@@ -71,13 +72,12 @@ cbk_status cbk_ocl_temporary(struct cbk_ocl_stream *stream, const cbk_tensor_met
     out_meta->offset = 0;
     out_meta->layout = 0;
 
-    uint32_t size            = cbk_dtype_size(meta->dtype);
+    uint32_t size = cbk_dtype_size(meta->dtype);
     struct cbk_rt_block *block = NULL;
     cbk_status status = cbk_rt_alloc(stream->rt, (uint64_t)meta->element_count * size, &block);
     if (status != CBK_OK) return status;
-    *out = (struct cbk_ocl_operand){.meta   = out_meta,
-                                    .block  = block,
-                                    .offset = (int64_t)(cbk_rt_block_offset(block) / size)};
+    *out = (struct cbk_ocl_operand){
+        .meta = out_meta, .block = block, .offset = (int64_t)(cbk_rt_block_offset(block) / size)};
     return CBK_OK;
 }
 
@@ -86,27 +86,25 @@ cbk_status cbk_ocl_temporary(struct cbk_ocl_stream *stream, const cbk_tensor_met
 /// The part of `x` that starts at `start` of `axis` and has `part`'s length there.
 static struct cbk_ocl_operand narrow(const struct cbk_ocl_operand *x, uint32_t axis, int64_t start,
                                      int64_t length, cbk_tensor_meta *out_meta) {
-    *out_meta             = *x->meta;
+    *out_meta = *x->meta;
     out_meta->shape[axis] = length;
     out_meta->element_count = 1;
     for (uint32_t i = 0; i < out_meta->rank; i++) out_meta->element_count *= out_meta->shape[i];
-    return (struct cbk_ocl_operand){.meta   = out_meta,
-                                    .block  = x->block,
-                                    .offset = x->offset + start * x->meta->strides[axis]};
+    return (struct cbk_ocl_operand){
+        .meta = out_meta, .block = x->block, .offset = x->offset + start * x->meta->strides[axis]};
 }
 
 /// The slice of `x` that has `value`'s shape.
-static struct cbk_ocl_operand slice(const struct cbk_ocl_operand *x,
-                                    const cbk_slice_params *params, const cbk_tensor_meta *value,
-                                    cbk_tensor_meta *out_meta) {
+static struct cbk_ocl_operand slice(const struct cbk_ocl_operand *x, const cbk_slice_params *params,
+                                    const cbk_tensor_meta *value, cbk_tensor_meta *out_meta) {
     struct cbk_ocl_operand part = {.meta = out_meta, .block = x->block, .offset = x->offset};
-    *out_meta                   = *x->meta;
-    out_meta->element_count     = value->element_count;
+    *out_meta = *x->meta;
+    out_meta->element_count = value->element_count;
     for (uint32_t axis = 0; axis < x->meta->rank; axis++) {
         int64_t stride = x->meta->strides[axis], step = params->step[axis];
         int64_t first = step > 0 ? params->start[axis] : params->stop[axis] - 1;
         part.offset += first * stride;
-        out_meta->shape[axis]   = value->shape[axis];
+        out_meta->shape[axis] = value->shape[axis];
         out_meta->strides[axis] = value->shape[axis] > 1 ? stride * step : 0;
     }
     return part;
@@ -117,8 +115,8 @@ static bool is_same_tensor(const struct cbk_ocl_operand *a, const struct cbk_ocl
 }
 
 static cbk_status slice_assign(struct cbk_ocl_stream *stream, const cbk_op *op) {
-    struct cbk_ocl_operand out   = cbk_ocl_operand(op->outputs[0]);
-    struct cbk_ocl_operand x     = cbk_ocl_operand(op->inputs[0]);
+    struct cbk_ocl_operand out = cbk_ocl_operand(op->outputs[0]);
+    struct cbk_ocl_operand x = cbk_ocl_operand(op->inputs[0]);
     struct cbk_ocl_operand value = cbk_ocl_operand(op->inputs[1]);
     cbk_tensor_meta meta;
     if (!is_same_tensor(&x, &out)) {
@@ -131,14 +129,13 @@ static cbk_status slice_assign(struct cbk_ocl_stream *stream, const cbk_op *op) 
 }
 
 static cbk_status cat(struct cbk_ocl_stream *stream, const cbk_op *op) {
-    uint32_t axis              = (uint32_t)((const cbk_axis_params *)op->params)->axis;
+    uint32_t axis = (uint32_t)((const cbk_axis_params *)op->params)->axis;
     struct cbk_ocl_operand out = cbk_ocl_operand(op->outputs[0]);
-    int64_t start              = 0;
+    int64_t start = 0;
     for (uint32_t i = 0; i < op->input_count; i++) {
         struct cbk_ocl_operand member = cbk_ocl_operand(op->inputs[i]);
         cbk_tensor_meta meta;
-        struct cbk_ocl_operand part =
-            narrow(&out, axis, start, member.meta->shape[axis], &meta);
+        struct cbk_ocl_operand part = narrow(&out, axis, start, member.meta->shape[axis], &meta);
         cbk_status status = cbk_ocl_copy(stream, &member, &part);
         if (status != CBK_OK) return status;
         start += member.meta->shape[axis];
@@ -148,11 +145,13 @@ static cbk_status cat(struct cbk_ocl_stream *stream, const cbk_op *op) {
 
 cbk_status cbk_ocl_move(struct cbk_ocl_stream *stream, const cbk_op *op) {
     switch (op->opcode) {
-    case CBK_OP_SLICE_ASSIGN: return slice_assign(stream, op);
-    case CBK_OP_CAT: return cat(stream, op);
+    case CBK_OP_SLICE_ASSIGN:
+        return slice_assign(stream, op);
+    case CBK_OP_CAT:
+        return cat(stream, op);
     default: {
         struct cbk_ocl_operand out = cbk_ocl_operand(op->outputs[0]);
-        struct cbk_ocl_operand x   = cbk_ocl_operand(op->inputs[0]);
+        struct cbk_ocl_operand x = cbk_ocl_operand(op->inputs[0]);
         return is_same_tensor(&x, &out) ? CBK_OK : cbk_ocl_copy(stream, &x, &out);
     }
     }

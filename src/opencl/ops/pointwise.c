@@ -8,37 +8,47 @@
 
 const char *cbk_ocl_class_word(cbk_dtype dtype) {
     switch (dtype) {
-    case CBK_DTYPE_F64: return "f64";
-    case CBK_DTYPE_I64: return "i64";
-    case CBK_DTYPE_U64: return "u64";
+    case CBK_DTYPE_F64:
+        return "f64";
+    case CBK_DTYPE_I64:
+        return "i64";
+    case CBK_DTYPE_U64:
+        return "u64";
     case CBK_DTYPE_U32:
     case CBK_DTYPE_U16:
-    case CBK_DTYPE_U8: return "u32";
+    case CBK_DTYPE_U8:
+        return "u32";
     case CBK_DTYPE_I32:
     case CBK_DTYPE_I16:
     case CBK_DTYPE_I8:
     case CBK_DTYPE_BOOL:
-    case CBK_DTYPE_BOOL32: return "i32";
-    default: return "f32";
+    case CBK_DTYPE_BOOL32:
+        return "i32";
+    default:
+        return "f32";
     }
 }
 
 cbk_dtype cbk_ocl_bits_dtype(cbk_dtype dtype) {
     switch (cbk_dtype_size(dtype)) {
-    case 1: return CBK_DTYPE_U8;
-    case 2: return CBK_DTYPE_U16;
-    case 4: return CBK_DTYPE_U32;
-    default: return CBK_DTYPE_U64;
+    case 1:
+        return CBK_DTYPE_U8;
+    case 2:
+        return CBK_DTYPE_U16;
+    case 4:
+        return CBK_DTYPE_U32;
+    default:
+        return CBK_DTYPE_U64;
     }
 }
 
 /// The value of a float of 1 + exponent_bits + mantissa_bits bits.
 static float decode_float(uint64_t bits, int exponent_bits, int mantissa_bits, bool has_infinity) {
-    int bias          = (1 << (exponent_bits - 1)) - 1;
-    int exponent      = (int)(bits >> mantissa_bits) & ((1 << exponent_bits) - 1);
-    int mantissa      = (int)bits & ((1 << mantissa_bits) - 1);
-    bool is_negative  = (bits >> (exponent_bits + mantissa_bits) & 1) != 0;
-    bool is_top       = exponent == (1 << exponent_bits) - 1;
+    int bias = (1 << (exponent_bits - 1)) - 1;
+    int exponent = (int)(bits >> mantissa_bits) & ((1 << exponent_bits) - 1);
+    int mantissa = (int)bits & ((1 << mantissa_bits) - 1);
+    bool is_negative = (bits >> (exponent_bits + mantissa_bits) & 1) != 0;
+    bool is_top = exponent == (1 << exponent_bits) - 1;
     float value;
     if (is_top && has_infinity)
         value = mantissa == 0 ? INFINITY : NAN;
@@ -56,15 +66,25 @@ static void widen(uint64_t bits, cbk_dtype dtype, uint64_t *out_bits) {
     float real;
     int32_t integer;
     uint32_t word = (uint32_t)bits;
-    *out_bits     = 0;
+    *out_bits = 0;
     switch (dtype) {
     case CBK_DTYPE_F64:
     case CBK_DTYPE_I64:
-    case CBK_DTYPE_U64: *out_bits = bits; return;
-    case CBK_DTYPE_F16: real = decode_float(bits, 5, 10, true); break;
-    case CBK_DTYPE_BF16: real = decode_float(bits, 8, 7, true); break;
-    case CBK_DTYPE_F8E5M2: real = decode_float(bits, 5, 2, true); break;
-    case CBK_DTYPE_F8E4M3: real = decode_float(bits, 4, 3, false); break;
+    case CBK_DTYPE_U64:
+        *out_bits = bits;
+        return;
+    case CBK_DTYPE_F16:
+        real = decode_float(bits, 5, 10, true);
+        break;
+    case CBK_DTYPE_BF16:
+        real = decode_float(bits, 8, 7, true);
+        break;
+    case CBK_DTYPE_F8E5M2:
+        real = decode_float(bits, 5, 2, true);
+        break;
+    case CBK_DTYPE_F8E4M3:
+        real = decode_float(bits, 4, 3, false);
+        break;
     case CBK_DTYPE_I16:
         integer = (int16_t)bits;
         memcpy(out_bits, &integer, sizeof integer);
@@ -73,20 +93,22 @@ static void widen(uint64_t bits, cbk_dtype dtype, uint64_t *out_bits) {
         integer = (int8_t)bits;
         memcpy(out_bits, &integer, sizeof integer);
         return;
-    default: memcpy(out_bits, &word, sizeof word); return;
+    default:
+        memcpy(out_bits, &word, sizeof word);
+        return;
     }
     memcpy(out_bits, &real, sizeof real);
 }
 
 cbk_status cbk_ocl_scalar(cbk_scalar scalar, cbk_dtype dtype, uint64_t *out_bits) {
-    uint64_t bits     = 0;
+    uint64_t bits = 0;
     cbk_status status = cbk_scalar_to_bits(scalar, dtype, &bits);
     if (status == CBK_OK) widen(bits, dtype, out_bits);
     return status;
 }
 
 cbk_status cbk_ocl_scalar_bits(cbk_scalar scalar, cbk_dtype dtype, uint64_t *out_bits) {
-    uint64_t bits     = 0;
+    uint64_t bits = 0;
     cbk_status status = cbk_scalar_to_bits(scalar, dtype, &bits);
     if (status == CBK_OK) widen(bits, cbk_ocl_bits_dtype(dtype), out_bits);
     return status;
@@ -109,26 +131,38 @@ struct form {
 /// C element type of outputs that a CPU can store around its caches; NULL: none.
 static const char *stream_type(cbk_dtype dtype) {
     switch (dtype) {
-    case CBK_DTYPE_F64: return "double";
+    case CBK_DTYPE_F64:
+        return "double";
     case CBK_DTYPE_F32:
-    case CBK_DTYPE_FLEX32: return "float";
-    case CBK_DTYPE_I64: return "long";
-    case CBK_DTYPE_I32: return "int";
-    case CBK_DTYPE_I16: return "short";
-    case CBK_DTYPE_I8: return "char";
-    case CBK_DTYPE_U64: return "ulong";
-    case CBK_DTYPE_U32: return "uint";
-    case CBK_DTYPE_U16: return "ushort";
-    case CBK_DTYPE_U8: return "uchar";
-    default: return NULL;
+    case CBK_DTYPE_FLEX32:
+        return "float";
+    case CBK_DTYPE_I64:
+        return "long";
+    case CBK_DTYPE_I32:
+        return "int";
+    case CBK_DTYPE_I16:
+        return "short";
+    case CBK_DTYPE_I8:
+        return "char";
+    case CBK_DTYPE_U64:
+        return "ulong";
+    case CBK_DTYPE_U32:
+        return "uint";
+    case CBK_DTYPE_U16:
+        return "ushort";
+    case CBK_DTYPE_U8:
+        return "uchar";
+    default:
+        return NULL;
     }
 }
 
 static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines) {
     static const char *const names[] = {"OUT", "A", "B", "C"};
-    const struct form *form             = spec->context;
-    const struct cbk_ocl_pointwise *op  = form->op;
-    cbk_rt_text_add(defines, " -DOP=op_%s_%s", op->name, op->word);
+    const struct form *form = spec->context;
+    const struct cbk_ocl_pointwise *op = form->op;
+    cbk_rt_text_add(defines, " -D%s -DONLY_%s -DOP=op_%s_%s", op->family, op->word, op->name,
+                    op->word);
     if (op->names_result) cbk_rt_text_add(defines, "_%s", cbk_ocl_dtype_word(op->types[0]));
     cbk_rt_text_add(defines, " -DINPUTS=%u -DW=%u", (unsigned)op->input_count,
                     (unsigned)form->lanes);
@@ -162,11 +196,10 @@ static uint64_t key_of(cbk_dtype dtype) {
 
 static struct cbk_rt_spec make_spec(const struct form *form, const char *entry) {
     const struct cbk_ocl_pointwise *op = form->op;
-    struct cbk_rt_spec spec            = {
-                   .source = &cbk_kernel_pointwise, .entry = entry, .describe = describe, .context = form};
+    struct cbk_rt_spec spec = {
+        .source = &cbk_kernel_pointwise, .entry = entry, .describe = describe, .context = form};
     spec.key[0] = (uint64_t)op->id << 32;
-    for (uint32_t k = 0; k <= op->input_count; k++)
-        spec.key[0] |= key_of(op->types[k]) << (8 * k);
+    for (uint32_t k = 0; k <= op->input_count; k++) spec.key[0] |= key_of(op->types[k]) << (8 * k);
     spec.key[1] = form->lanes | (uint64_t)form->is_gpu << 8 | (uint64_t)form->has_index64 << 9 |
                   (uint64_t)op->is_reversed << 10 | (uint64_t)op->scalar_count << 12 |
                   (uint64_t)op->input_count << 14 | key_of(op->scalar_type) << 16;
@@ -176,10 +209,10 @@ static struct cbk_rt_spec make_spec(const struct form *form, const char *entry) 
 // ---- CPU form ------------------------------------------------------------------------------------
 
 enum {
-    BLOCK_ELEMENTS  = 4096,     ///< least worth a work-item of its own
-    ITEMS_PER_CORE  = 16,       ///< for balance
-    STREAM_BYTES    = 32 << 20, ///< from here on operands outlive no cache
-    STREAM_ELEMENTS = 256       ///< shortest row that bypasses the caches
+    BLOCK_ELEMENTS = 4096,   ///< least worth a work-item of its own
+    ITEMS_PER_CORE = 16,     ///< for balance
+    STREAM_BYTES = 32 << 20, ///< from here on operands outlive no cache
+    STREAM_ELEMENTS = 256    ///< shortest row that bypasses the caches
 };
 
 /// As in pointwise.cl.
@@ -209,28 +242,28 @@ static int64_t plan_cpu(const struct cbk_ocl_stream *stream, const struct form *
     uint64_t bytes = 0;
     memset(walk, 0, sizeof *walk);
     walk->outer_rank = (int32_t)last;
-    walk->inner      = nest->shape[last];
+    walk->inner = nest->shape[last];
     for (uint32_t axis = 0; axis < last; axis++) walk->shape[axis] = nest->shape[axis];
     for (uint32_t k = 0; k < nest->operand_count; k++) {
-        walk->offsets[k]       = nest->offsets[k];
+        walk->offsets[k] = nest->offsets[k];
         walk->inner_strides[k] = nest->strides[k][last];
         for (uint32_t axis = 0; axis < last; axis++)
             walk->strides[k][axis] = nest->strides[k][axis];
         if (nest->strides[k][last] != 0)
             bytes += (uint64_t)nest->element_count * cbk_dtype_size(form->op->types[k]);
     }
-    int64_t most  = (int64_t)stream->device->caps->compute_units * ITEMS_PER_CORE;
+    int64_t most = (int64_t)stream->device->caps->compute_units * ITEMS_PER_CORE;
     int64_t items = nest->element_count / BLOCK_ELEMENTS;
-    items         = items < 1 ? 1 : items > most ? most : items;
+    items = items < 1 ? 1 : items > most ? most : items;
     int64_t share = divide_up(nest->element_count, items);
-    int64_t rows  = nest->element_count / walk->inner;
+    int64_t rows = nest->element_count / walk->inner;
     if (walk->inner > share) {
-        walk->piece           = divide_up(share, form->lanes) * form->lanes;
-        walk->pieces_per_row  = divide_up(walk->inner, walk->piece);
+        walk->piece = divide_up(share, form->lanes) * form->lanes;
+        walk->pieces_per_row = divide_up(walk->inner, walk->piece);
         walk->pieces_per_item = 1;
     } else {
-        walk->piece           = walk->inner;
-        walk->pieces_per_row  = 1;
+        walk->piece = walk->inner;
+        walk->pieces_per_row = 1;
         walk->pieces_per_item = divide_up(share, walk->inner);
     }
     walk->pieces = rows * walk->pieces_per_row;
@@ -271,15 +304,15 @@ _Static_assert(sizeof(struct gpu_walk64) == 448, "the kernel's layout");
 static void set_reciprocal(uint32_t d, uint32_t *out_reciprocal, uint32_t *out_shift) {
     uint32_t shift = 0;
     while ((UINT64_C(1) << shift) < d) shift++;
-    *out_shift      = shift;
+    *out_shift = shift;
     *out_reciprocal = (uint32_t)(((((UINT64_C(1) << shift) - d) << 32) / d) + 1);
 }
 
 static void pack_walk32(const struct gpu_walk64 *wide, struct gpu_walk32 *out) {
     out->count = (int32_t)wide->count;
-    out->rank  = wide->rank;
+    out->rank = wide->rank;
     for (int axis = 0; axis < 8; axis++) {
-        out->shape[axis]       = (int32_t)wide->shape[axis];
+        out->shape[axis] = (int32_t)wide->shape[axis];
         out->reciprocals[axis] = out->shifts[axis] = 0;
         if (axis < wide->rank)
             set_reciprocal((uint32_t)wide->shape[axis], &out->reciprocals[axis],
@@ -287,7 +320,7 @@ static void pack_walk32(const struct gpu_walk64 *wide, struct gpu_walk32 *out) {
     }
     for (int k = 0; k < 4; k++) {
         out->offsets[k] = wide->offsets[k];
-        out->steps[k]   = wide->steps[k];
+        out->steps[k] = wide->steps[k];
         for (int axis = 0; axis < 8; axis++)
             out->strides[k][axis] = (int32_t)wide->strides[k][axis];
     }
@@ -311,21 +344,21 @@ static bool has_vector_rows(const struct cbk_ocl_nest *nest, uint32_t lanes) {
 static int64_t plan_gpu(const struct cbk_ocl_nest *nest, uint32_t lanes, bool is_indexed,
                         struct gpu_walk64 *walk, const char **out_entry) {
     bool is_vector = has_vector_rows(nest, lanes);
-    bool is_dense  = is_vector && nest->rank == 1;
-    bool is_rows   = is_vector && !is_dense && !is_indexed;
-    uint32_t last  = nest->rank - 1;
+    bool is_dense = is_vector && nest->rank == 1;
+    bool is_rows = is_vector && !is_dense && !is_indexed;
+    uint32_t last = nest->rank - 1;
     memset(walk, 0, sizeof *walk);
-    walk->rank  = (int32_t)nest->rank;
+    walk->rank = (int32_t)nest->rank;
     walk->count = nest->element_count;
     for (uint32_t axis = 0; axis < nest->rank; axis++) walk->shape[axis] = nest->shape[axis];
     for (uint32_t k = 0; k < nest->operand_count; k++) {
         walk->offsets[k] = nest->offsets[k];
-        walk->steps[k]   = nest->strides[k][last] == 1;
+        walk->steps[k] = nest->strides[k][last] == 1;
         for (uint32_t axis = 0; axis < nest->rank; axis++)
             walk->strides[k][axis] = nest->strides[k][axis];
         if (is_rows) walk->strides[k][last] *= lanes;
     }
-    *out_entry = is_dense ? "pointwise_contiguous"
+    *out_entry = is_dense  ? "pointwise_contiguous"
                  : is_rows ? "pointwise_rows"
                            : "pointwise_strided";
     if (is_rows) {
@@ -341,7 +374,7 @@ static int64_t plan_gpu(const struct cbk_ocl_nest *nest, uint32_t lanes, bool is
 static cbk_status launch_walk(struct cbk_ocl_stream *stream, const struct cbk_ocl_pointwise *op,
                               struct cbk_rt_launch *launch, struct cbk_rt_block *const *blocks,
                               const void *walk, size_t walk_size) {
-    launch->operation  = op->operation;
+    launch->operation = op->operation;
     launch->dimensions = 1;
     cbk_rt_arg_block(launch, blocks[0], CBK_RT_WRITE);
     for (uint32_t k = 1; k <= op->input_count; k++)
@@ -353,32 +386,30 @@ static cbk_status launch_walk(struct cbk_ocl_stream *stream, const struct cbk_oc
 }
 
 static cbk_status launch_cpu(struct cbk_ocl_stream *stream, const struct cbk_ocl_pointwise *op,
-                             const struct cbk_ocl_nest *nest,
-                             struct cbk_rt_block *const *blocks) {
-    uint32_t bytes   = stream->device->caps->float_lanes * 4;
+                             const struct cbk_ocl_nest *nest, struct cbk_rt_block *const *blocks) {
+    uint32_t bytes = stream->device->caps->float_lanes * 4;
     struct form form = {.op = op, .lanes = choose_lanes(op, bytes)};
     struct cpu_walk walk;
     struct cbk_rt_launch launch = {.local = {1}};
-    launch.global[0]            = (size_t)plan_cpu(stream, &form, nest, &walk);
-    struct cbk_rt_spec spec     = make_spec(&form, choose_cpu_entry(nest));
-    cbk_status status           = cbk_rt_kernel(stream->rt, &spec, &launch.kernel);
+    launch.global[0] = (size_t)plan_cpu(stream, &form, nest, &walk);
+    struct cbk_rt_spec spec = make_spec(&form, choose_cpu_entry(nest));
+    cbk_status status = cbk_rt_kernel(stream->rt, &spec, &launch.kernel);
     if (status != CBK_OK) return status;
     return launch_walk(stream, op, &launch, blocks, &walk, sizeof walk);
 }
 
 static cbk_status launch_gpu(struct cbk_ocl_stream *stream, const struct cbk_ocl_pointwise *op,
-                             const struct cbk_ocl_nest *nest,
-                             struct cbk_rt_block *const *blocks) {
+                             const struct cbk_ocl_nest *nest, struct cbk_rt_block *const *blocks) {
     struct form form = {
         .op = op, .is_gpu = true, .has_index64 = nest->needs_64bit, .lanes = choose_lanes(op, 16)};
     struct gpu_walk64 walk;
     struct gpu_walk32 narrow;
-    const char *entry           = NULL;
+    const char *entry = NULL;
     struct cbk_rt_launch launch = {.local = {GROUP}};
     size_t items = (size_t)plan_gpu(nest, form.lanes, op->is_indexed, &walk, &entry);
 
     struct cbk_rt_spec spec = make_spec(&form, entry);
-    cbk_status status       = cbk_rt_kernel(stream->rt, &spec, &launch.kernel);
+    cbk_status status = cbk_rt_kernel(stream->rt, &spec, &launch.kernel);
     if (status != CBK_OK) return status;
     uint32_t most = cbk_rt_kernel_max_work_group(launch.kernel);
     while (launch.local[0] > most && launch.local[0] > 1) launch.local[0] /= 2;
@@ -388,8 +419,7 @@ static cbk_status launch_gpu(struct cbk_ocl_stream *stream, const struct cbk_ocl
     return launch_walk(stream, op, &launch, blocks, &narrow, sizeof narrow);
 }
 
-cbk_status cbk_ocl_pointwise_nest(struct cbk_ocl_stream *stream,
-                                  const struct cbk_ocl_pointwise *op,
+cbk_status cbk_ocl_pointwise_nest(struct cbk_ocl_stream *stream, const struct cbk_ocl_pointwise *op,
                                   const struct cbk_ocl_nest *nest,
                                   struct cbk_rt_block *const *blocks) {
     if (nest->element_count == 0) return CBK_OK;
@@ -411,15 +441,15 @@ cbk_status cbk_ocl_pointwise(struct cbk_ocl_stream *stream, const struct cbk_ocl
 void cbk_ocl_pointwise_visit(const struct cbk_ocl_pointwise *op, cbk_ocl_program_visitor visit,
                              void *user_data) {
     enum { CPU_BYTES = 32, GPU_BYTES = 16 };
-    struct form form        = {.op = op, .lanes = choose_lanes(op, CPU_BYTES)};
+    struct form form = {.op = op, .lanes = choose_lanes(op, CPU_BYTES)};
     struct cbk_rt_spec spec = make_spec(&form, "pointwise_rows");
     visit(user_data, &spec);
     form.is_gpu = true;
-    form.lanes  = choose_lanes(op, GPU_BYTES);
-    spec        = make_spec(&form, "pointwise_contiguous");
+    form.lanes = choose_lanes(op, GPU_BYTES);
+    spec = make_spec(&form, "pointwise_contiguous");
     visit(user_data, &spec);
     form.has_index64 = true;
-    spec             = make_spec(&form, "pointwise_contiguous");
+    spec = make_spec(&form, "pointwise_contiguous");
     visit(user_data, &spec);
 }
 

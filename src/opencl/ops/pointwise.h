@@ -12,6 +12,7 @@ struct cbk_ocl_pointwise {
     const char *operation; ///< for errors and profiles; static
     uint32_t id;           ///< opcode, and a variant above it: tells operators apart in the key
     const char *name;      ///< "add"; the kernel's operator is op_<name>_<word>[_<word of out>]
+    const char *family;    ///< "BINARY": the operators that the kernel text takes in
     const char *word;      ///< class or dtype the operator is written for
     bool names_result;     ///< the operator's name ends with the word of the output
     bool is_reversed;      ///< the scalar is the first operand
@@ -45,8 +46,7 @@ cbk_status cbk_ocl_pointwise(struct cbk_ocl_stream *stream, const struct cbk_ocl
                              const struct cbk_ocl_operand *operands);
 
 /// The same over a nest that is already made; blocks by operand.
-cbk_status cbk_ocl_pointwise_nest(struct cbk_ocl_stream *stream,
-                                  const struct cbk_ocl_pointwise *op,
+cbk_status cbk_ocl_pointwise_nest(struct cbk_ocl_stream *stream, const struct cbk_ocl_pointwise *op,
                                   const struct cbk_ocl_nest *nest,
                                   struct cbk_rt_block *const *blocks);
 

@@ -4,26 +4,28 @@
 // where and mask_fill move elements whatever they mean: they see unsigned integers of their size.
 
 static struct cbk_ocl_pointwise describe_where(cbk_dtype mask, cbk_dtype dtype) {
-    cbk_dtype bits              = cbk_ocl_bits_dtype(dtype);
-    struct cbk_ocl_pointwise op = {.operation   = "where",
-                                   .id          = CBK_OP_WHERE,
-                                   .name        = "where",
-                                   .word        = cbk_ocl_class_word(bits),
+    cbk_dtype bits = cbk_ocl_bits_dtype(dtype);
+    struct cbk_ocl_pointwise op = {.operation = "where",
+                                   .id = CBK_OP_WHERE,
+                                   .name = "where",
+                                   .family = "TERNARY",
+                                   .word = cbk_ocl_class_word(bits),
                                    .input_count = 3,
-                                   .types       = {bits, mask, bits, bits}};
+                                   .types = {bits, mask, bits, bits}};
     return op;
 }
 
 static struct cbk_ocl_pointwise describe_mask_fill(cbk_dtype mask, cbk_dtype dtype) {
-    cbk_dtype bits              = cbk_ocl_bits_dtype(dtype);
-    struct cbk_ocl_pointwise op = {.operation    = "mask_fill",
-                                   .id           = CBK_OP_MASK_FILL,
-                                   .name         = "mask_fill",
-                                   .word         = cbk_ocl_class_word(bits),
-                                   .input_count  = 2,
+    cbk_dtype bits = cbk_ocl_bits_dtype(dtype);
+    struct cbk_ocl_pointwise op = {.operation = "mask_fill",
+                                   .id = CBK_OP_MASK_FILL,
+                                   .name = "mask_fill",
+                                   .family = "TERNARY",
+                                   .word = cbk_ocl_class_word(bits),
+                                   .input_count = 2,
                                    .scalar_count = 1,
-                                   .types        = {bits, bits, mask},
-                                   .scalar_type  = bits};
+                                   .types = {bits, bits, mask},
+                                   .scalar_type = bits};
     return op;
 }
 
@@ -31,14 +33,15 @@ enum { CLAMP_BOTH = 0, CLAMP_LOW = 1, CLAMP_HIGH = 2 };
 
 static struct cbk_ocl_pointwise describe_clamp(uint32_t bounds, cbk_dtype dtype) {
     static const char *const names[] = {"clamp", "maximum", "minimum"};
-    struct cbk_ocl_pointwise op      = {.operation    = "clamp",
-                                        .id           = CBK_OP_CLAMP | bounds << 16,
-                                        .name         = names[bounds],
-                                        .word         = cbk_ocl_class_word(dtype),
-                                        .input_count  = 1,
-                                        .scalar_count = bounds == CLAMP_BOTH ? 2 : 1,
-                                        .types        = {dtype, dtype},
-                                        .scalar_type  = dtype};
+    struct cbk_ocl_pointwise op = {.operation = "clamp",
+                                   .id = CBK_OP_CLAMP | bounds << 16,
+                                   .name = names[bounds],
+                                   .family = "TERNARY",
+                                   .word = cbk_ocl_class_word(dtype),
+                                   .input_count = 1,
+                                   .scalar_count = bounds == CLAMP_BOTH ? 2 : 1,
+                                   .types = {dtype, dtype},
+                                   .scalar_type = dtype};
     return op;
 }
 
@@ -52,18 +55,18 @@ static cbk_status launch_where(struct cbk_ocl_stream *stream, const cbk_op *op) 
 }
 
 static cbk_status launch_mask_fill(struct cbk_ocl_stream *stream, const cbk_op *op) {
-    const cbk_scalar_params *params    = op->params;
+    const cbk_scalar_params *params = op->params;
     struct cbk_ocl_operand operands[3] = {cbk_ocl_operand(op->outputs[0]),
                                           cbk_ocl_operand(op->inputs[0]),
                                           cbk_ocl_operand(op->inputs[1])};
     cbk_dtype dtype = operands[0].meta->dtype;
     struct cbk_ocl_pointwise fill = describe_mask_fill(operands[2].meta->dtype, dtype);
-    cbk_status status             = cbk_ocl_scalar_bits(params->scalar, dtype, &fill.scalars[0]);
+    cbk_status status = cbk_ocl_scalar_bits(params->scalar, dtype, &fill.scalars[0]);
     return status != CBK_OK ? status : cbk_ocl_pointwise(stream, &fill, operands);
 }
 
 static cbk_status launch_clamp(struct cbk_ocl_stream *stream, const cbk_op *op) {
-    const cbk_clamp_params *params     = op->params;
+    const cbk_clamp_params *params = op->params;
     struct cbk_ocl_operand operands[2] = {cbk_ocl_operand(op->outputs[0]),
                                           cbk_ocl_operand(op->inputs[0])};
     cbk_dtype dtype = operands[0].meta->dtype;
@@ -72,8 +75,8 @@ static cbk_status launch_clamp(struct cbk_ocl_stream *stream, const cbk_op *op) 
 
     uint32_t bounds = has_low && has_high ? CLAMP_BOTH : has_low ? CLAMP_LOW : CLAMP_HIGH;
     struct cbk_ocl_pointwise clamp = describe_clamp(bounds, dtype);
-    cbk_scalar first               = has_low ? params->low : params->high;
-    cbk_status status              = cbk_ocl_scalar(first, dtype, &clamp.scalars[0]);
+    cbk_scalar first = has_low ? params->low : params->high;
+    cbk_status status = cbk_ocl_scalar(first, dtype, &clamp.scalars[0]);
     if (bounds == CLAMP_BOTH && status == CBK_OK)
         status = cbk_ocl_scalar(params->high, dtype, &clamp.scalars[1]);
     return status != CBK_OK ? status : cbk_ocl_pointwise(stream, &clamp, operands);
@@ -81,9 +84,12 @@ static cbk_status launch_clamp(struct cbk_ocl_stream *stream, const cbk_op *op) 
 
 cbk_status cbk_ocl_ternary(struct cbk_ocl_stream *stream, const cbk_op *op) {
     switch (op->opcode) {
-    case CBK_OP_WHERE: return launch_where(stream, op);
-    case CBK_OP_MASK_FILL: return launch_mask_fill(stream, op);
-    default: return launch_clamp(stream, op);
+    case CBK_OP_WHERE:
+        return launch_where(stream, op);
+    case CBK_OP_MASK_FILL:
+        return launch_mask_fill(stream, op);
+    default:
+        return launch_clamp(stream, op);
     }
 }
 
@@ -108,7 +114,7 @@ void cbk_ocl_ternary_programs(cbk_ocl_program_visitor visit, void *user_data) {
     for (int size = 0; size < 4; size++) {
         for (int mask = 0; mask < 2; mask++) {
             struct cbk_ocl_pointwise where = describe_where(masks[mask], sizes[size]);
-            struct cbk_ocl_pointwise fill  = describe_mask_fill(masks[mask], sizes[size]);
+            struct cbk_ocl_pointwise fill = describe_mask_fill(masks[mask], sizes[size]);
             cbk_ocl_pointwise_visit(&where, visit, user_data);
             cbk_ocl_pointwise_visit(&fill, visit, user_data);
         }

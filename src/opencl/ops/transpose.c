@@ -4,12 +4,12 @@
 #include <string.h>
 
 enum {
-    SHORTEST       = 8,        ///< axes shorter than this are not worth tiles
-    CPU_ROWS       = 64,       ///< of a tile
-    CPU_LINE       = 64,       ///< bytes of a tile's row
+    SHORTEST = 8,  ///< axes shorter than this are not worth tiles
+    CPU_ROWS = 64, ///< of a tile
+    CPU_LINE = 64, ///< bytes of a tile's row
     ITEMS_PER_CORE = 16,
-    STREAM_BYTES   = 32 << 20, ///< as in pointwise.c
-    MOST_GROUPS    = 65535     ///< along the second and third dimension
+    STREAM_BYTES = 32 << 20, ///< as in pointwise.c
+    MOST_GROUPS = 65535      ///< along the second and third dimension
 };
 
 /// As in transpose.cl.
@@ -44,20 +44,20 @@ static int64_t divide_up(int64_t value, int64_t divisor) {
 
 /// Returns the number of matrices.
 static int64_t make_plan(const struct cbk_ocl_nest *nest, uint32_t source_axis, struct plan *plan) {
-    uint32_t last   = nest->rank - 1;
+    uint32_t last = nest->rank - 1;
     int64_t batches = 1;
     memset(plan, 0, sizeof *plan);
-    plan->rows               = nest->shape[last];
-    plan->columns            = nest->shape[source_axis];
-    plan->source_pitch       = nest->strides[1][last];
-    plan->destination_pitch  = nest->strides[0][source_axis];
-    plan->source_offset      = nest->offsets[1];
+    plan->rows = nest->shape[last];
+    plan->columns = nest->shape[source_axis];
+    plan->source_pitch = nest->strides[1][last];
+    plan->destination_pitch = nest->strides[0][source_axis];
+    plan->source_offset = nest->offsets[1];
     plan->destination_offset = nest->offsets[0];
     for (uint32_t axis = 0; axis < last; axis++) {
         if (axis == source_axis) continue;
-        int32_t place                    = plan->batch_rank++;
-        plan->batch_shape[place]         = nest->shape[axis];
-        plan->source_strides[place]      = nest->strides[1][axis];
+        int32_t place = plan->batch_rank++;
+        plan->batch_shape[place] = nest->shape[axis];
+        plan->source_strides[place] = nest->strides[1][axis];
         plan->destination_strides[place] = nest->strides[0][axis];
         batches *= nest->shape[axis];
     }
@@ -74,10 +74,10 @@ struct form {
 
 static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines) {
     const struct form *form = spec->context;
-    const char *type        = form->bits == CBK_DTYPE_U8    ? "uchar"
-                              : form->bits == CBK_DTYPE_U16 ? "ushort"
-                              : form->bits == CBK_DTYPE_U32 ? "uint"
-                                                            : "ulong";
+    const char *type = form->bits == CBK_DTYPE_U8    ? "uchar"
+                       : form->bits == CBK_DTYPE_U16 ? "ushort"
+                       : form->bits == CBK_DTYPE_U32 ? "uint"
+                                                     : "ulong";
     cbk_rt_text_add(defines, " -DT=%s", type);
     if (form->is_gpu)
         cbk_rt_text_add(defines, " -DGPU_FORM");
@@ -86,19 +86,19 @@ static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines
 }
 
 static struct cbk_rt_spec make_spec(const struct form *form, const char *entry) {
-    return (struct cbk_rt_spec){.source   = &cbk_kernel_transpose,
-                                .entry    = entry,
-                                .key      = {form->bits, form->lanes | (uint64_t)form->is_gpu << 8},
+    return (struct cbk_rt_spec){.source = &cbk_kernel_transpose,
+                                .entry = entry,
+                                .key = {form->bits, form->lanes | (uint64_t)form->is_gpu << 8},
                                 .describe = describe,
-                                .context  = form};
+                                .context = form};
 }
 
 void cbk_ocl_transpose_programs(cbk_ocl_program_visitor visit, void *user_data) {
     static const cbk_dtype sizes[] = {CBK_DTYPE_U8, CBK_DTYPE_U16, CBK_DTYPE_U32, CBK_DTYPE_U64};
     for (int size = 0; size < 4; size++) {
-        uint32_t lanes          = size == 3 ? 4 : size == 2 ? 8 : 16;
-        struct form cpu         = {.bits = sizes[size], .lanes = lanes};
-        struct form gpu         = {.bits = sizes[size], .is_gpu = true};
+        uint32_t lanes = size == 3 ? 4 : size == 2 ? 8 : 16;
+        struct form cpu = {.bits = sizes[size], .lanes = lanes};
+        struct form gpu = {.bits = sizes[size], .is_gpu = true};
         struct cbk_rt_spec spec = make_spec(&cpu, "transpose_blocks");
         visit(user_data, &spec);
         spec = make_spec(&gpu, "transpose_tile");
@@ -121,20 +121,20 @@ static cbk_status launch_plan(struct cbk_ocl_stream *stream, struct cbk_rt_launc
 static cbk_status launch_cpu(struct cbk_ocl_stream *stream, cbk_dtype bits, int64_t batches,
                              struct plan *plan, struct cbk_rt_block *destination,
                              struct cbk_rt_block *source) {
-    int64_t size     = cbk_dtype_size(bits);
-    uint32_t lanes   = stream->device->caps->float_lanes * 4 / (uint32_t)size;
+    int64_t size = cbk_dtype_size(bits);
+    uint32_t lanes = stream->device->caps->float_lanes * 4 / (uint32_t)size;
     struct form form = {.bits = bits, .lanes = lanes > 16 ? 16 : lanes < 2 ? 2 : lanes};
     struct cbk_rt_launch launch = {.dimensions = 1, .local = {1}};
-    plan->tiles = batches * divide_up(plan->rows, CPU_ROWS) *
-                  divide_up(plan->columns, CPU_LINE / size);
-    int64_t items        = (int64_t)stream->device->caps->compute_units * ITEMS_PER_CORE;
+    plan->tiles =
+        batches * divide_up(plan->rows, CPU_ROWS) * divide_up(plan->columns, CPU_LINE / size);
+    int64_t items = (int64_t)stream->device->caps->compute_units * ITEMS_PER_CORE;
     plan->tiles_per_item = divide_up(plan->tiles, items);
     if (plan->tiles_per_item < 4) plan->tiles_per_item = 4;
-    plan->stream     = batches * plan->rows * plan->columns * size >= STREAM_BYTES / 2;
+    plan->stream = batches * plan->rows * plan->columns * size >= STREAM_BYTES / 2;
     launch.global[0] = (size_t)divide_up(plan->tiles, plan->tiles_per_item);
 
     struct cbk_rt_spec spec = make_spec(&form, "transpose_blocks");
-    cbk_status status       = cbk_rt_kernel(stream->rt, &spec, &launch.kernel);
+    cbk_status status = cbk_rt_kernel(stream->rt, &spec, &launch.kernel);
     return status != CBK_OK ? status : launch_plan(stream, &launch, destination, source, plan);
 }
 
@@ -149,10 +149,10 @@ static bool has_quads(cbk_dtype bits, const struct plan *plan) {
 static cbk_status launch_gpu(struct cbk_ocl_stream *stream, cbk_dtype bits, int64_t batches,
                              const struct plan *plan, struct cbk_rt_block *destination,
                              struct cbk_rt_block *source) {
-    uint32_t most               = stream->device->caps->max_work_group;
-    bool is_vector              = has_quads(bits, plan) && most >= 256;
-    int64_t tile                = is_vector ? 64 : 32;
-    struct form form            = {.bits = bits, .is_gpu = true};
+    uint32_t most = stream->device->caps->max_work_group;
+    bool is_vector = has_quads(bits, plan) && most >= 256;
+    int64_t tile = is_vector ? 64 : 32;
+    struct form form = {.bits = bits, .is_gpu = true};
     struct cbk_rt_launch launch = {.dimensions = 3, .local = {256, 1, 1}};
     while (launch.local[0] > most && launch.local[0] > 32) launch.local[0] /= 2;
     launch.global[0] = (size_t)divide_up(plan->rows, tile) * launch.local[0];
@@ -160,7 +160,7 @@ static cbk_status launch_gpu(struct cbk_ocl_stream *stream, cbk_dtype bits, int6
     launch.global[2] = (size_t)batches;
 
     struct cbk_rt_spec spec = make_spec(&form, is_vector ? "transpose_vector" : "transpose_tile");
-    cbk_status status       = cbk_rt_kernel(stream->rt, &spec, &launch.kernel);
+    cbk_status status = cbk_rt_kernel(stream->rt, &spec, &launch.kernel);
     return status != CBK_OK ? status : launch_plan(stream, &launch, destination, source, plan);
 }
 
