@@ -256,7 +256,10 @@ cbk_status cbk_opencl_create_with(const cbk_backend_params *params, const struct
     struct cbk_rt *rt = NULL;
     if (out == NULL) return cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "opencl_create: out is NULL");
     *out = NULL;
-    cbk_status status = cbk_rt_create(params, cl, &rt);
+    cbk_backend_params known = CBK_INIT(cbk_backend_params);
+    cbk_status status =
+        cbk_read_struct(params, "opencl_create: cbk_backend_params", &known, sizeof known);
+    if (status == CBK_OK) status = cbk_rt_create(&known, cl, &rt);
     if (status != CBK_OK) return status;
     struct cbk_ocl *ocl = cbk_rt_host_alloc(rt, sizeof *ocl);
     if (ocl == NULL) {

@@ -98,23 +98,14 @@ static void host_free(void *user_data, void *memory, size_t size) {
     free(memory);
 }
 
-/// Copies what both sides know of a caller's struct.
 static cbk_status read_params(const cbk_backend_params *params, cbk_backend_params *out) {
     *out = (cbk_backend_params){.struct_size = sizeof *out};
-    if (!params) return CBK_OK;
-    const unsigned char *bytes = (const unsigned char *)params;
-    if (params->struct_size < sizeof params->struct_size)
-        return cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "backend params: struct_size is %u",
-                        (unsigned)params->struct_size);
-    for (size_t i = sizeof *out; i < params->struct_size; i++)
-        if (bytes[i])
-            return cbk_fail(CBK_ERROR_VERSION, 0,
-                            "backend params: byte %zu is set, this library knows %zu bytes", i,
-                            sizeof *out);
-    memcpy(out, params, params->struct_size < sizeof *out ? params->struct_size : sizeof *out);
+    cbk_status status =
+        cbk_read_struct(params, "reference_create: cbk_backend_params", out, sizeof *out);
+    if (status != CBK_OK) return status;
     if (!out->allocate != !out->free)
         return cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0,
-                        "backend params: allocate and free must be given together");
+                        "reference_create: allocate and free must be given together");
     return CBK_OK;
 }
 
