@@ -13,6 +13,7 @@
 #include "types.clh"
 #include "axes.clh"
 #include "reduce_ops.clh"
+#include "reduce_block.clh"
 
 struct reduce_args {
     struct axes kept;    // x and y strides
@@ -23,60 +24,7 @@ struct reduce_args {
     long units_per_item;   // of (result, chunk)
 };
 
-#define ACCUMULATORS (LANES / W)
-// Accumulators that are live at a time: as many as registers allow.
-#if IS_ARG
-#define LIVE 4
-#else
-#define LIVE 8
-#endif
-#define PASSES ((ACCUMULATORS + LIVE - 1) / LIVE)
-#define LIVE_NOW (ACCUMULATORS < LIVE ? ACCUMULATORS : LIVE)
-
-// The first `count` (1..BLOCK) elements from p on; SPACE, TYPE: where they are; VECTOR, PART: how
-// W of them, or fewer, are loaded.
-#define BLOCK_BODY(NAME, SPACE, TYPE, VECTOR, PART)                                                \
-    static inline state NAME(SPACE const TYPE *p, int count, long block_start) {                   \
-        statev s[ACCUMULATORS];                                                                    \
-        const int full = count / LANES, rest = count % LANES;                                      \
-        _Pragma("unroll") for (int j = 0; j < ACCUMULATORS; j++) s[j] = empty_statev();            \
-        if (full > 0) {                                                                            \
-            _Pragma("unroll") for (int pass = 0; pass < PASSES; pass++) {                          \
-                const int lane = pass * LIVE * W;                                                  \
-                statev t[LIVE_NOW];                                                                \
-                _Pragma("unroll") for (int j = 0; j < LIVE_NOW; j++)                               \
-                    t[j] = make_statev(VECTOR(p + lane + j * W), IOTA + (lane + j * W));           \
-                for (int k = LANES; k < full * LANES; k += LANES)                                  \
-                    _Pragma("unroll") for (int j = 0; j < LIVE_NOW; j++)                           \
-                        t[j] = laterv(t[j], VECTOR(p + k + lane + j * W),                          \
-                                      IOTA + (k + lane + j * W));                                  \
-                _Pragma("unroll") for (int j = 0; j < LIVE_NOW; j++) s[pass * LIVE + j] = t[j];    \
-            }                                                                                      \
-        }                                                                                          \
-        if (rest > 0) {                                                                            \
-            SPACE const TYPE *tail = p + full * LANES;                                             \
-            _Pragma("unroll") for (int j = 0; j < ACCUMULATORS; j++) {                             \
-                const int left = rest - j * W;                                                     \
-                if (left > 0)                                                                      \
-                    s[j] = joinv(s[j], make_statev(left < W ? PART(tail + j * W, left)             \
-                                                            : VECTOR(tail + j * W),                \
-                                                   IOTA + (full * LANES + j * W)));                \
-            }                                                                                      \
-        }                                                                                          \
-        _Pragma("unroll") for (int h = ACCUMULATORS / 2; h > 0; h >>= 1)                           \
-            _Pragma("unroll") for (int j = 0; j < h; j++) s[j] = joinv(s[j], s[j + h]);            \
-        return fold_state(s[0], block_start);                                                      \
-    }
-
-#define PRIVATE_VECTOR(p) CAT(vload, W)(0, (p))
-static inline accv_t private_part(const acc_t *p, int count) {
-    acc_t lanes[W];
-    for (int i = 0; i < W; i++) lanes[i] = i < count ? p[i] : (acc_t)(IDENTITY);
-    return CAT(vload, W)(0, lanes);
-}
-
 BLOCK_BODY(block_contiguous, global, STORAGE(X), load_accv, load_acc_part)
-BLOCK_BODY(block_private, private, acc_t, PRIVATE_VECTOR, private_part)
 
 static inline void emit(const struct reduce_args *args, global STORAGE(Y) *y,
                         global state *partials, long result, long chunk, long y_offset, state s) {
