@@ -384,6 +384,16 @@ static void a_life_with_failing_allocations(void **state) {
     assert_ok(live(&is_right));
 }
 
+/// What an earlier test left when it failed says nothing about the next.
+static int start_afresh(void **state) {
+    (void)state;
+    cbk_fault_reset();
+    cbk_fault_plan_allocation(0);
+    cbk_fault_forget();
+    cbk_fault_forget_blocks();
+    return 0;
+}
+
 int main(void) {
     enum { WORKS = sizeof works / sizeof *works };
     struct CMUnitTest tests[2 * WORKS + 2];
@@ -398,10 +408,14 @@ int main(void) {
             tests[count++] = (struct CMUnitTest){
                 .name = name,
                 .test_func = allocation ? the_nth_allocation_fails : the_nth_call_fails,
+                .setup_func = start_afresh,
                 .initial_state = (void *)&works[i]};
         }
     }
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_life_with_failing_calls);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_life_with_failing_allocations);
+    const struct CMUnitTest lives[] = {
+        cmocka_unit_test_setup(a_life_with_failing_calls, start_afresh),
+        cmocka_unit_test_setup(a_life_with_failing_allocations, start_afresh),
+    };
+    for (size_t i = 0; i < 2; i++) tests[count++] = lives[i];
     return cmocka_run_group_tests_name("fault.runtime", tests, NULL, NULL);
 }

@@ -43,6 +43,9 @@ long cbk_fault_held(enum cbk_fault_kind kind);
 /// "" or a list such as "2 mem, 1 event" of what is held.
 const char *cbk_fault_leaks(void);
 
+/// Objects that a failed test has left do not count any more.
+void cbk_fault_forget(void);
+
 // ---- host memory -----------------------------------------------------------------------------
 
 /// Hooks for cbk_backend_params: the nth allocation from now fails; 0: none does.
@@ -55,6 +58,8 @@ uint64_t cbk_fault_allocations(void);
 bool cbk_fault_allocation_fired(void);
 /// Allocations not freed.
 long cbk_fault_blocks_held(void);
+/// What a failed test has left does not count any more.
+void cbk_fault_forget_blocks(void);
 /// Frees whose size was not the allocation's.
 long cbk_fault_wrong_sizes(void);
 

@@ -58,3 +58,8 @@ long cbk_fault_blocks_held(void) {
 long cbk_fault_wrong_sizes(void) {
     return atomic_load(&wrong_sizes);
 }
+
+void cbk_fault_forget_blocks(void) {
+    atomic_store(&held, 0);
+    atomic_store(&wrong_sizes, 0);
+}

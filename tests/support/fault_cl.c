@@ -470,6 +470,10 @@ long cbk_fault_held(enum cbk_fault_kind kind) {
     return atomic_load(&held[kind]);
 }
 
+void cbk_fault_forget(void) {
+    for (size_t kind = 0; kind < CBK_FAULT_KINDS; kind++) atomic_store(&held[kind], 0);
+}
+
 const char *cbk_fault_leaks(void) {
     static const char *const names[CBK_FAULT_KINDS] = {"context", "queue", "mem", "program",
                                                        "kernel",  "event", "map"};
