@@ -37,8 +37,10 @@ static void every_dtype_round_trips(void **state) {
         const int is_bool = dtype == CBK_DTYPE_BOOL || dtype == CBK_DTYPE_BOOL32;
         memset(data, 0, sizeof data);
         for (uint32_t i = 0; i < 15 * size; i++) {
-            if (!is_bool) data[i] = (unsigned char)(i * 7 + dtype);
-            else if (i % size == 0) data[i] = i % 2 == 0; // little end first
+            if (!is_bool)
+                data[i] = (unsigned char)(i * 7 + dtype);
+            else if (i % size == 0)
+                data[i] = i % 2 == 0; // little end first
         }
         cbk_tensor *x = NULL, *turned = NULL;
         assert_ok(cbk_tensor_from_data(stream, dtype, 2, shape, data, 15u * size, &x));
@@ -143,8 +145,8 @@ static void pitched_rows(void **state) {
     (void)state;
     float data[4 * 5 * 6], back[4 * 5 * 6];
     for (int i = 0; i < 120; i++) data[i] = (float)i;
-    cbk_tensor_params params = CBK_INIT(cbk_tensor_params, .rank = 3, .shape = {4, 5, 6},
-                                        .flags = CBK_TENSOR_PITCHED);
+    cbk_tensor_params params =
+        CBK_INIT(cbk_tensor_params, .rank = 3, .shape = {4, 5, 6}, .flags = CBK_TENSOR_PITCHED);
     cbk_tensor *x = NULL, *sum = NULL, *y = NULL;
     assert_ok(cbk_tensor_create(stream, &params, &x));
     assert_int_equal(cbk_tensor_is_contiguous(x), 0);
@@ -226,9 +228,12 @@ static void contiguous_is_shared(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_dtype_round_trips), cmocka_unit_test(bools_become_zero_or_one),
-        cmocka_unit_test(many_at_once),            cmocka_unit_test(refused),
-        cmocka_unit_test(pitched_rows),            cmocka_unit_test(to_other_device),
+        cmocka_unit_test(every_dtype_round_trips),
+        cmocka_unit_test(bools_become_zero_or_one),
+        cmocka_unit_test(many_at_once),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(pitched_rows),
+        cmocka_unit_test(to_other_device),
         cmocka_unit_test(contiguous_is_shared),
     };
     return cmocka_run_group_tests_name("transfer", tests, open_reference, close_reference);
