@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/// The budget unless one is set: as much as the host gives.
-#define DEFAULT_LIMIT ((uint64_t)INT64_MAX)
+/// The budget unless one is set: 512 GiB, so that the host's allocator has the word.
+#define DEFAULT_LIMIT ((uint64_t)1 << 39)
 
 void *cbk_ref_alloc(struct cbk_ref *ref, size_t size) {
     return ref->allocate(ref->user_data, size ? size : 1, 64);
