@@ -417,5 +417,7 @@ int main(void) {
         cmocka_unit_test_setup(a_life_with_failing_allocations, start_afresh),
     };
     for (size_t i = 0; i < 2; i++) tests[count++] = lives[i];
-    return cmocka_run_group_tests_name("fault.runtime", tests, NULL, NULL);
+    const int failed = cmocka_run_group_tests_name("as it is", tests, NULL, NULL);
+    cbk_fault_pretend_gpu(true);
+    return failed + cmocka_run_group_tests_name("as a GPU", tests, NULL, NULL);
 }

@@ -257,5 +257,7 @@ int main(void) {
         WITH_SIDE(waiting_is_not_repeated),
         WITH_SIDE(threads_share_a_block),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = cmocka_run_group_tests_name("as it is", tests, NULL, NULL);
+    cbk_fault_pretend_gpu(true);
+    return failed + cmocka_run_group_tests_name("as a GPU", tests, NULL, NULL);
 }

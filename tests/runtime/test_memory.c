@@ -302,5 +302,7 @@ int main(void) {
         WITH_SIDE(staging_memory_comes_and_goes),
         WITH_SIDE(any_thread_may_free),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = cmocka_run_group_tests_name("as it is", tests, NULL, NULL);
+    cbk_fault_pretend_gpu(true);
+    return failed + cmocka_run_group_tests_name("as a GPU", tests, NULL, NULL);
 }

@@ -351,5 +351,7 @@ int main(void) {
         WITH_SIDE(a_bad_index_is_told_once_with_its_operation),
         WITH_SIDE(the_flag_is_fetched_only_after_an_indexing_operation),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = cmocka_run_group_tests_name("as it is", tests, NULL, NULL);
+    cbk_fault_pretend_gpu(true);
+    return failed + cmocka_run_group_tests_name("as a GPU", tests, NULL, NULL);
 }

@@ -24,6 +24,10 @@ enum cbk_fault_kind {
 /// A table whose functions count, fail on demand, and else call the loader's.
 void cbk_fault_table(struct cbk_rt_cl *out);
 
+/// Devices found from now on say that they are GPUs: transfers then go through pinned memory, and
+/// buffers are moved to the device when they are made.
+void cbk_fault_pretend_gpu(bool pretend);
+
 /// Starts counting at 0, with no failure planned. Counts of held objects go on.
 void cbk_fault_reset(void);
 

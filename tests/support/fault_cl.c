@@ -15,6 +15,7 @@ static atomic_int planned_code;
 static _Atomic(const char *) planned_function;
 static _Atomic(const char *) fired;
 static atomic_long held[CBK_FAULT_KINDS];
+static atomic_bool pretends_gpu;
 
 static void hold(enum cbk_fault_kind kind, long references) {
     atomic_fetch_add(&held[kind], references);
@@ -61,7 +62,11 @@ static cl_int CL_API_CALL fake_GetDeviceInfo(cl_device_id id, cl_device_info wha
                                              void *out, size_t *out_size) {
     cl_int code = CL_SUCCESS;
     if (fails("clGetDeviceInfo", &code)) return code;
-    return real.clGetDeviceInfo(id, what, size, out, out_size);
+    code = real.clGetDeviceInfo(id, what, size, out, out_size);
+    if (what == CL_DEVICE_TYPE && out && atomic_load(&pretends_gpu)) {
+        *(cl_device_type *)out = CL_DEVICE_TYPE_GPU;
+    }
+    return code;
 }
 
 static cl_context CL_API_CALL fake_CreateContext(const cl_context_properties *properties,
@@ -443,6 +448,10 @@ void cbk_fault_table(struct cbk_rt_cl *out) {
     // What the table can do without must not hide what it needs.
     out->clCreateCommandQueueWithProperties = NULL;
     out->clCloneKernel = NULL;
+}
+
+void cbk_fault_pretend_gpu(bool pretend) {
+    atomic_store(&pretends_gpu, pretend);
 }
 
 void cbk_fault_reset(void) {
