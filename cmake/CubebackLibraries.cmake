@@ -14,7 +14,10 @@ function(cubeback_library target type)
     target_include_directories(${target} PUBLIC
         $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
         $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-    target_link_libraries(${target} PRIVATE OpenCL::OpenCL Threads::Threads)
+    target_link_libraries(${target} PRIVATE Threads::Threads)
+    if(NOT CUBEBACK_DLOPEN)
+        target_link_libraries(${target} PRIVATE OpenCL::OpenCL)
+    endif()
     if(CUBEBACK_BLAS)
         target_link_libraries(${target} PRIVATE clblast)
     endif()
