@@ -198,8 +198,8 @@ static cbk_status fail_full(struct cbk_rt_stream *stream, uint64_t size, cl_int 
                     "held, the device has %llu, the largest buffer is %llu%s%s",
                     (unsigned long long)size, (unsigned long long)reserved,
                     (unsigned long long)limit, (unsigned long long)info->memory_bytes,
-                    (unsigned long long)info->max_allocation_bytes, code ? "; the driver says " : "",
-                    code ? cbk_rt_cl_error_name(code) : "");
+                    (unsigned long long)info->max_allocation_bytes,
+                    code ? "; the driver says " : "", code ? cbk_rt_cl_error_name(code) : "");
 }
 
 /// One attempt; *out_code is set when the driver refused, CL_SUCCESS when the budget did.

@@ -87,9 +87,12 @@ static bool still_works(struct cbk_rt_device *device) {
 static cbk_status status_of(cl_int code) {
     switch (code) {
     case CL_MEM_OBJECT_ALLOCATION_FAILURE:
-    case CL_INVALID_BUFFER_SIZE: return CBK_ERROR_OUT_OF_MEMORY;
-    case CL_OUT_OF_HOST_MEMORY: return CBK_ERROR_OUT_OF_HOST_MEMORY;
-    default: return CBK_ERROR_DRIVER;
+    case CL_INVALID_BUFFER_SIZE:
+        return CBK_ERROR_OUT_OF_MEMORY;
+    case CL_OUT_OF_HOST_MEMORY:
+        return CBK_ERROR_OUT_OF_HOST_MEMORY;
+    default:
+        return CBK_ERROR_DRIVER;
     }
 }
 

@@ -40,8 +40,8 @@ static void fill_caps(struct cbk_rt_device *device) {
     cl_bool is_unified = CL_FALSE;
     (void)device->cl->clGetDeviceInfo(device->id, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof doubles,
                                       &doubles, NULL);
-    (void)device->cl->clGetDeviceInfo(device->id, CL_DEVICE_HOST_UNIFIED_MEMORY,
-                                      sizeof is_unified, &is_unified, NULL);
+    (void)device->cl->clGetDeviceInfo(device->id, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof is_unified,
+                                      &is_unified, NULL);
     device->caps = (struct cbk_rt_caps){
         .is_cpu = chooses_cpu_kernels(device),
         .is_nvidia = strstr(info->platform, "NVIDIA") != NULL,
@@ -62,8 +62,8 @@ static void fill_caps(struct cbk_rt_device *device) {
 
 static cbk_status open_driver(struct cbk_rt_device *device) {
     const struct cbk_rt_cl *cl = device->cl;
-    const cl_context_properties properties[] = {
-        CL_CONTEXT_PLATFORM, (cl_context_properties)device->platform, 0};
+    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
+                                                (cl_context_properties)device->platform, 0};
     cl_int code = CL_SUCCESS;
 
     device->context = cl->clCreateContext(properties, 1, &device->id, NULL, NULL, &code);

@@ -142,8 +142,8 @@ static cbk_status discover_platform(struct cbk_rt *rt, cl_platform_id platform) 
     char name[sizeof((cbk_device_info *)0)->platform];
 
     cbk_rt_platform_text(rt, platform, CL_PLATFORM_NAME, name, sizeof name);
-    const cl_int code = rt->cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL,
-                                              MAX_DEVICES_PER_PLATFORM, ids, &count);
+    const cl_int code =
+        rt->cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MAX_DEVICES_PER_PLATFORM, ids, &count);
     if (code != CL_SUCCESS || count == 0) {
         const bool is_normal = code == CL_SUCCESS || code == CL_DEVICE_NOT_FOUND;
         cbk_rt_log(rt, is_normal ? CBK_LOG_INFO : CBK_LOG_WARNING,

@@ -83,9 +83,9 @@ cbk_status cbk_rt_index_settle(struct cbk_rt_stream *stream) {
         cbk_rt_stick(stream, CBK_ERROR_INDEX_OUT_OF_RANGE, 0, "%s: index %lld is out of range",
                      is_named ? stream->names[report.operation] : "an indexing operation",
                      (long long)report.index);
-        CL_TRY(device, device->cl->clEnqueueFillBuffer(stream->queue, stream->index_block.mem,
-                                                       &zero, sizeof zero, 0, sizeof report, 0,
-                                                       NULL, NULL));
+        CL_TRY(device,
+               device->cl->clEnqueueFillBuffer(stream->queue, stream->index_block.mem, &zero,
+                                               sizeof zero, 0, sizeof report, 0, NULL, NULL));
         cbk_rt_note_command(stream, NULL);
     }
     stream->index_pending = false;

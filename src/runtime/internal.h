@@ -73,10 +73,10 @@ enum { CBK_RT_MAX_USES = 4 };
 struct cbk_rt_block {
     cl_mem mem; ///< of the chunk
     uint64_t offset;
-    uint64_t size;       ///< with rounding
+    uint64_t size; ///< with rounding
     uint64_t asked_size;
-    bool is_used;        ///< else it hangs in a bin
-    struct cbk_rt_stream *home; ///< the stream that took it
+    bool is_used;                            ///< else it hangs in a bin
+    struct cbk_rt_stream *home;              ///< the stream that took it
     _Atomic uint64_t use_batch, write_batch; ///< of home
     _Atomic uint32_t is_shared; ///< `uses` counts; never cleared before the block is free
     uint32_t use_count;
@@ -91,7 +91,7 @@ struct cbk_rt_block {
 struct cbk_rt_chunk {
     cl_mem mem;
     uint64_t size;
-    uint64_t used_bytes;    ///< of its blocks
+    uint64_t used_bytes;        ///< of its blocks
     struct cbk_rt_pool *pool;   ///< of a slab in use, else NULL
     struct cbk_rt_block *first; ///< of a slab in use
     bool is_exact;              ///< goes to the driver rather than to the shelf
@@ -109,7 +109,7 @@ struct cbk_rt_pool {
     struct cbk_rt_chunk *chunks;
     uint32_t free_slab_count; ///< slabs without a block in use
     uint64_t slab_bytes;
-    uint32_t octave_map;      ///< bit o: bin_map[o] != 0
+    uint32_t octave_map; ///< bit o: bin_map[o] != 0
     uint8_t bin_map[CBK_RT_OCTAVES];
     struct cbk_rt_block *bins[CBK_RT_OCTAVES][CBK_RT_BINS_PER_OCTAVE];
 };
@@ -142,7 +142,7 @@ enum {
     CBK_RT_MAX_BATCHES = 64,  ///< whose events a stream keeps at once
     CBK_RT_FLUSH_PERIOD = 32, ///< commands between flushes
     CBK_RT_MAX_NAMES = 64,    ///< of operations that report indices
-    CBK_RT_KNOWN_STREAMS = 32   ///< whose batches a stream remembers to have waited for
+    CBK_RT_KNOWN_STREAMS = 32 ///< whose batches a stream remembers to have waited for
 };
 
 /// The first error of a stream's enqueued work, until it is reported.
@@ -165,7 +165,7 @@ struct cbk_rt_staging {
     cl_mem mem; ///< pinned; NULL: plain memory
     unsigned char *data;
     uint32_t part;
-    size_t used; ///< of the current part
+    size_t used;                          ///< of the current part
     uint64_t batch[CBK_RT_STAGING_PARTS]; ///< of the last transfer through the part
 };
 
@@ -185,7 +185,7 @@ struct cbk_rt_stream {
     bool has_open_work;          ///< commands in the current batch
     uint32_t batch_first, batch_count;
     struct cbk_rt_batch batches[CBK_RT_MAX_BATCHES]; ///< a ring
-    uint64_t waited[CBK_RT_KNOWN_STREAMS]; ///< by number: this queue waits for that batch
+    uint64_t waited[CBK_RT_KNOWN_STREAMS];           ///< by number: this queue waits for that batch
     struct cbk_rt_sticky sticky;
 
     struct cbk_rt_kernels kernels;
@@ -200,9 +200,9 @@ struct cbk_rt_stream {
 
     // Index reports.
     struct cbk_rt_block index_block;
-    uint32_t index_operation; ///< the argument of the launch being made
-    bool index_pending;       ///< a launch may have reported since the last look
-    bool index_looking;       ///< the look is enqueued
+    uint32_t index_operation;                 ///< the argument of the launch being made
+    bool index_pending;                       ///< a launch may have reported since the last look
+    bool index_looking;                       ///< the look is enqueued
     struct cbk_rt_index_report *index_report; ///< where it goes
     struct cbk_rt_index_report index_storage; ///< that place, where pinned memory is no gain
     uint32_t name_count;
@@ -225,7 +225,7 @@ struct cbk_rt_device {
     const struct cbk_rt_found *found;
     struct cbk_rt_caps caps;
     _Atomic uint32_t is_lost;
-    struct cbk_os_mutex mutex; ///< streams, staging
+    struct cbk_os_mutex mutex;      ///< streams, staging
     struct cbk_rt_stream **streams; ///< all ever made, resting ones too
     uint32_t stream_count, stream_capacity;
     cl_command_queue service_queue; ///< for maps of staging memory
@@ -233,7 +233,7 @@ struct cbk_rt_device {
     struct cbk_os_mutex use_lock;   ///< of blocks that several streams use
     struct cbk_rt_memory memory;
     struct cbk_rt_programs *programs;
-    bool is_blas_tuned; ///< under the mutex of blas.c
+    bool is_blas_tuned;                    ///< under the mutex of blas.c
     bool has_mutex, has_use_lock, is_open; ///< how far opening came
 };
 
@@ -268,8 +268,8 @@ cbk_status cbk_rt_wait_batch(struct cbk_rt_stream *stream, uint64_t batch);
 /// Releases events of batches that have ended and gathers their errors; never waits.
 void cbk_rt_poll_batches(struct cbk_rt_stream *stream);
 /// Remembers the first error of enqueued work.
-void cbk_rt_stick(struct cbk_rt_stream *stream, cbk_status status, int32_t code,
-                  const char *format, ...) CBK_PRINTF(4, 5);
+void cbk_rt_stick(struct cbk_rt_stream *stream, cbk_status status, int32_t code, const char *format,
+                  ...) CBK_PRINTF(4, 5);
 /// Reports and clears the sticky error.
 cbk_status cbk_rt_take_sticky(struct cbk_rt_stream *stream);
 
@@ -282,8 +282,7 @@ struct cbk_rt_access {
 /// True if no other stream has used the block; then cbk_rt_note_local is all there is to do before
 /// a command that uses it is enqueued, mutex held. Else cbk_rt_cross does it.
 static inline bool cbk_rt_is_local(const struct cbk_rt_stream *stream, struct cbk_rt_block *block) {
-    return block->home == stream &&
-           !atomic_load_explicit(&block->is_shared, memory_order_acquire);
+    return block->home == stream && !atomic_load_explicit(&block->is_shared, memory_order_acquire);
 }
 static inline void cbk_rt_note_local(const struct cbk_rt_stream *stream, struct cbk_rt_block *block,
                                      uint32_t access) {

@@ -63,8 +63,8 @@ static cbk_status take_own_chunk(struct cbk_rt_pool *pool, uint64_t size,
     if (!block) {
         return cbk_fail(CBK_ERROR_OUT_OF_HOST_MEMORY, 0, "no host memory for a block's record");
     }
-    const cbk_status status = cbk_rt_chunk_take(
-        stream, is_exact ? size : own_chunk_size(stream, size), is_exact, &chunk);
+    const cbk_status status =
+        cbk_rt_chunk_take(stream, is_exact ? size : own_chunk_size(stream, size), is_exact, &chunk);
     if (status != CBK_OK) {
         cbk_rt_node_give(stream, block);
         return status;

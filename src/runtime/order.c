@@ -10,8 +10,8 @@
 
 // ---- errors of enqueued work -----------------------------------------------------------------------
 
-void cbk_rt_stick(struct cbk_rt_stream *stream, cbk_status status, int32_t code,
-                  const char *format, ...) {
+void cbk_rt_stick(struct cbk_rt_stream *stream, cbk_status status, int32_t code, const char *format,
+                  ...) {
     struct cbk_rt_sticky *sticky = &stream->sticky;
     va_list arguments;
     if (sticky->status != CBK_OK) return;
@@ -57,8 +57,8 @@ static void end_batch(struct cbk_rt_stream *stream, cl_int state) {
 static cl_int ask_oldest(struct cbk_rt_stream *stream, cl_int *out_state) {
     *out_state = CL_QUEUED;
     return stream->device->cl->clGetEventInfo(oldest_batch(stream)->event,
-                                              CL_EVENT_COMMAND_EXECUTION_STATUS,
-                                              sizeof *out_state, out_state, NULL);
+                                              CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof *out_state,
+                                              out_state, NULL);
 }
 
 void cbk_rt_poll_batches(struct cbk_rt_stream *stream) {
@@ -104,8 +104,7 @@ static cl_int flush(struct cbk_rt_stream *stream) {
 }
 
 bool cbk_rt_wants_event(const struct cbk_rt_stream *stream) {
-    return stream->unflushed + 1 >= CBK_RT_FLUSH_PERIOD &&
-           stream->batch_count < CBK_RT_MAX_BATCHES;
+    return stream->unflushed + 1 >= CBK_RT_FLUSH_PERIOD && stream->batch_count < CBK_RT_MAX_BATCHES;
 }
 
 void cbk_rt_note_command(struct cbk_rt_stream *stream, cl_event event) {

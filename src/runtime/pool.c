@@ -92,7 +92,7 @@ static void remove_free(struct cbk_rt_pool *pool, struct cbk_rt_block *block) {
         *head = block->free_next;
     }
     if (*head) return;
-    pool->bin_map[at.octave] &= (uint8_t)~(1u << at.bin);
+    pool->bin_map[at.octave] &= (uint8_t) ~(1u << at.bin);
     if (!pool->bin_map[at.octave]) pool->octave_map &= ~(1u << at.octave);
 }
 

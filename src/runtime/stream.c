@@ -9,8 +9,7 @@ static cbk_status make_queue(struct cbk_rt_stream *stream) {
     const struct cbk_rt_device *device = stream->device;
     cl_int code = CL_SUCCESS;
     stream->queue = device->cl->clCreateCommandQueue(device->context, device->id, 0, &code);
-    return stream->queue ? CBK_OK
-                         : cbk_rt_cl_fail(stream->device, code, "clCreateCommandQueue");
+    return stream->queue ? CBK_OK : cbk_rt_cl_fail(stream->device, code, "clCreateCommandQueue");
 }
 
 static void free_stream(struct cbk_rt_stream *stream) {

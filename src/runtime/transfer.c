@@ -29,8 +29,8 @@ static cbk_status enqueue_write(struct cbk_rt_stream *stream, struct cbk_rt_bloc
     if (is_small) cbk_rt_staging_note(stream);
     CL_TRY(stream->device,
            cl->clEnqueueWriteBuffer(stream->queue, block->mem, is_small ? CL_FALSE : CL_TRUE,
-                                    (size_t)(block->offset + offset), (size_t)size, source, 0,
-                                    NULL, NULL));
+                                    (size_t)(block->offset + offset), (size_t)size, source, 0, NULL,
+                                    NULL));
     cbk_rt_note_command(stream, NULL);
     add(&stream->bytes_written, size);
 done:
@@ -134,12 +134,11 @@ cbk_status cbk_rt_copy(struct cbk_rt_stream *stream, struct cbk_rt_block *source
     const struct cbk_rt_access accesses[] = {{source, CBK_RT_READ}, {destination, CBK_RT_WRITE}};
     cbk_os_lock(&stream->mutex);
     RT_TRY(cbk_rt_use_blocks(stream, accesses, 2));
-    CL_TRY(stream->device,
-           stream->device->cl->clEnqueueCopyBuffer(
-               stream->queue, source->mem, destination->mem,
-               (size_t)(source->offset + source_offset),
-               (size_t)(destination->offset + destination_offset), (size_t)size_bytes, 0, NULL,
-               NULL));
+    CL_TRY(stream->device, stream->device->cl->clEnqueueCopyBuffer(
+                               stream->queue, source->mem, destination->mem,
+                               (size_t)(source->offset + source_offset),
+                               (size_t)(destination->offset + destination_offset),
+                               (size_t)size_bytes, 0, NULL, NULL));
     cbk_rt_note_command(stream, NULL);
 done:
     cbk_os_unlock(&stream->mutex);

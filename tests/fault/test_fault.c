@@ -205,9 +205,12 @@ static const struct program {
     const char *name;
     cbk_status (*run)(cbk_device *device);
 } programs[] = {
-    {"pointwise", pointwise},     {"views_and_sums", views_and_sums},
-    {"product", product},         {"indices", indices},
-    {"random_draws", random_draws}, {"streams_and_events", streams_and_events},
+    {"pointwise", pointwise},
+    {"views_and_sums", views_and_sums},
+    {"product", product},
+    {"indices", indices},
+    {"random_draws", random_draws},
+    {"streams_and_events", streams_and_events},
     {"memory", memory},
 };
 
@@ -233,8 +236,8 @@ static void expect_nothing_held(void) {
 static void expect_clean(cbk_status status, const char *where) {
     const bool is_expected = status == CBK_OK || status == CBK_ERROR_DRIVER ||
                              status == CBK_ERROR_OUT_OF_MEMORY ||
-                             status == CBK_ERROR_OUT_OF_HOST_MEMORY ||
-                             status == CBK_ERROR_BUILD || status == CBK_ERROR_NOT_FOUND;
+                             status == CBK_ERROR_OUT_OF_HOST_MEMORY || status == CBK_ERROR_BUILD ||
+                             status == CBK_ERROR_NOT_FOUND;
     if (!is_expected) {
         print_error("%s after %s failed: %s: %s\n", where,
                     cbk_fault_fired() ? cbk_fault_fired() : "an allocation",
@@ -378,11 +381,11 @@ int main(void) {
         for (int allocation = 0; allocation < 2; allocation++) {
             (void)snprintf(names[count], sizeof names[0], "%s, the nth %s fails", programs[i].name,
                            allocation ? "allocation" : "call");
-            tests[count] = (struct CMUnitTest){
-                .name = names[count],
-                .test_func = allocation ? the_nth_allocation_fails : the_nth_call_fails,
-                .setup_func = start_afresh,
-                .initial_state = (void *)&programs[i]};
+            tests[count] = (struct CMUnitTest){.name = names[count],
+                                               .test_func = allocation ? the_nth_allocation_fails
+                                                                       : the_nth_call_fails,
+                                               .setup_func = start_afresh,
+                                               .initial_state = (void *)&programs[i]};
             count++;
         }
     }

@@ -405,11 +405,11 @@ int main(void) {
             char *name = names[count];
             (void)snprintf(name, sizeof names[0], "%s, the nth %s fails", works[i].name,
                            allocation ? "allocation" : "call");
-            tests[count++] = (struct CMUnitTest){
-                .name = name,
-                .test_func = allocation ? the_nth_allocation_fails : the_nth_call_fails,
-                .setup_func = start_afresh,
-                .initial_state = (void *)&works[i]};
+            tests[count++] = (struct CMUnitTest){.name = name,
+                                                 .test_func = allocation ? the_nth_allocation_fails
+                                                                         : the_nth_call_fails,
+                                                 .setup_func = start_afresh,
+                                                 .initial_state = (void *)&works[i]};
         }
     }
     const struct CMUnitTest lives[] = {

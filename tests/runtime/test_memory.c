@@ -81,7 +81,8 @@ static void blocks_do_not_overlap(void **state) {
             continue;
         }
         // Mostly small, now and then with a chunk of its own.
-        const uint64_t size = 1 + next_random(&random) % ((uint64_t)1 << (next_random(&random) % 24));
+        const uint64_t size =
+            1 + next_random(&random) % ((uint64_t)1 << (next_random(&random) % 24));
         assert_ok(cbk_rt_alloc(side->stream, size, slot));
         assert_int_equal(cbk_rt_block_size(*slot), size);
         assert_int_equal(cbk_rt_block_offset(*slot) % CBK_RT_ALIGNMENT, 0);
@@ -190,8 +191,7 @@ static void a_refusing_driver_is_asked_once_more(void **state) {
     cbk_rt_free(side->device, &x);
 
     side->rt->cl.clCreateBuffer = NULL; // must not be asked for a size that no device has
-    assert_status(CBK_ERROR_OUT_OF_MEMORY,
-                  cbk_rt_alloc(side->stream, (uint64_t)1 << 50, &x));
+    assert_status(CBK_ERROR_OUT_OF_MEMORY, cbk_rt_alloc(side->stream, (uint64_t)1 << 50, &x));
     side->rt->cl.clCreateBuffer = table.clCreateBuffer;
 }
 

@@ -63,8 +63,13 @@ static void empty_launches_do_nothing(void **state) {
 /// Sizes round the limits of the staging memory; the source is overwritten directly after the call.
 static void writes_take_a_copy(void **state) {
     struct test_runtime *side = *state;
-    static const uint64_t sizes[] = {1, 63, 4096, CBK_RT_STAGING_LIMIT - 1, CBK_RT_STAGING_LIMIT,
-                                     CBK_RT_STAGING_LIMIT + 1, 5 * CBK_RT_STAGING_LIMIT + 77};
+    static const uint64_t sizes[] = {1,
+                                     63,
+                                     4096,
+                                     CBK_RT_STAGING_LIMIT - 1,
+                                     CBK_RT_STAGING_LIMIT,
+                                     CBK_RT_STAGING_LIMIT + 1,
+                                     5 * CBK_RT_STAGING_LIMIT + 77};
     unsigned char *data = malloc(6 * CBK_RT_STAGING_LIMIT);
     unsigned char *back = malloc(6 * CBK_RT_STAGING_LIMIT);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {

@@ -169,8 +169,8 @@ static cl_program CL_API_CALL fake_CreateProgramWithBinary(cl_context context, c
                                                            const unsigned char **data,
                                                            cl_int *states, cl_int *out_code) {
     if (fails("clCreateProgramWithBinary", out_code)) return NULL;
-    cl_program object = real.clCreateProgramWithBinary(context, count, ids, sizes, data, states,
-                                                       out_code);
+    cl_program object =
+        real.clCreateProgramWithBinary(context, count, ids, sizes, data, states, out_code);
     if (object) hold(CBK_FAULT_PROGRAM, 1);
     return object;
 }
@@ -303,7 +303,8 @@ static cl_int CL_API_CALL fake_EnqueueReadBuffer(cl_command_queue queue, cl_mem 
     cl_int code = CL_SUCCESS;
     if (fails("clEnqueueReadBuffer", &code)) return code;
     return hold_event(real.clEnqueueReadBuffer(queue, mem, blocking, offset, size, data, wait_count,
-                                               waits, event), event);
+                                               waits, event),
+                      event);
 }
 
 static cl_int CL_API_CALL fake_EnqueueWriteBuffer(cl_command_queue queue, cl_mem mem,
@@ -313,7 +314,8 @@ static cl_int CL_API_CALL fake_EnqueueWriteBuffer(cl_command_queue queue, cl_mem
     cl_int code = CL_SUCCESS;
     if (fails("clEnqueueWriteBuffer", &code)) return code;
     return hold_event(real.clEnqueueWriteBuffer(queue, mem, blocking, offset, size, data,
-                                                wait_count, waits, event), event);
+                                                wait_count, waits, event),
+                      event);
 }
 
 static cl_int CL_API_CALL fake_EnqueueCopyBuffer(cl_command_queue queue, cl_mem from, cl_mem to,
@@ -323,7 +325,8 @@ static cl_int CL_API_CALL fake_EnqueueCopyBuffer(cl_command_queue queue, cl_mem 
     cl_int code = CL_SUCCESS;
     if (fails("clEnqueueCopyBuffer", &code)) return code;
     return hold_event(real.clEnqueueCopyBuffer(queue, from, to, from_offset, to_offset, size,
-                                               wait_count, waits, event), event);
+                                               wait_count, waits, event),
+                      event);
 }
 
 static cl_int CL_API_CALL fake_EnqueueFillBuffer(cl_command_queue queue, cl_mem mem,
@@ -333,7 +336,8 @@ static cl_int CL_API_CALL fake_EnqueueFillBuffer(cl_command_queue queue, cl_mem 
     cl_int code = CL_SUCCESS;
     if (fails("clEnqueueFillBuffer", &code)) return code;
     return hold_event(real.clEnqueueFillBuffer(queue, mem, pattern, pattern_size, offset, size,
-                                               wait_count, waits, event), event);
+                                               wait_count, waits, event),
+                      event);
 }
 
 static cl_int CL_API_CALL fake_EnqueueMigrateMemObjects(cl_command_queue queue, cl_uint count,
@@ -343,8 +347,9 @@ static cl_int CL_API_CALL fake_EnqueueMigrateMemObjects(cl_command_queue queue, 
                                                         cl_event *event) {
     cl_int code = CL_SUCCESS;
     if (fails("clEnqueueMigrateMemObjects", &code)) return code;
-    return hold_event(real.clEnqueueMigrateMemObjects(queue, count, mems, flags, wait_count, waits,
-                                                      event), event);
+    return hold_event(
+        real.clEnqueueMigrateMemObjects(queue, count, mems, flags, wait_count, waits, event),
+        event);
 }
 
 static cl_int CL_API_CALL fake_EnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel,
@@ -355,7 +360,8 @@ static cl_int CL_API_CALL fake_EnqueueNDRangeKernel(cl_command_queue queue, cl_k
     cl_int code = CL_SUCCESS;
     if (fails("clEnqueueNDRangeKernel", &code)) return code;
     return hold_event(real.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local,
-                                                  wait_count, waits, event), event);
+                                                  wait_count, waits, event),
+                      event);
 }
 
 static cl_int CL_API_CALL fake_EnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint wait_count,
