@@ -4,9 +4,9 @@
 //   out[i, j] = sum over k of a[i, k] b[k, j]
 //
 // As matmul_packed, but each work-item packs what it needs into private memory: for each run of KC
-// values of k, COLUMNS panels of b, then panel after panel of a. A unit of work is a block of
-// block_rows panels by COLUMNS panels of one output matrix; a work-item takes
-// units_per_item of them in turn. k may be 0.
+// values of k, COLUMNS panels of b, then, unless a has the accumulation type and can be read where
+// it is, panel after panel of a. A unit of work is a block of block_rows panels by COLUMNS panels
+// of one output matrix; a work-item takes units_per_item of them in turn. k may be 0.
 //
 // Host guarantees: local size 1; out does not overlap a or b; `sums` has an [MR][NR] block per tile
 // of the output if k > KC and the output does not have the accumulation type.
@@ -14,7 +14,8 @@
 // Defines
 //   X, Y, ACC, W, MR   see matmul_panel.clh
 //   KC                 length of a run of k
-#define PANEL private
+#define A_SPACE private
+#define B_SPACE private
 #include "matmul_batch.clh"
 #include "matmul_panel.clh"
 
@@ -31,18 +32,21 @@ inline void multiply_block(const struct product *p, global const STORAGE(X) *a,
     long row_panels = (p->m + MR - 1) / MR, k_first = 0;
     do {
         int k_count = (int)min(p->k - k_first, (long)KC);
-        for (long j = j_first; j < j_end; j++)
-            pack_panel(b + j * NR * p->b_column + k_first * p->b_k, p->b_column, p->b_k,
-                       (int)min((long)NR, p->n - j * NR), k_count, NR,
-                       (acc_t *)b_panels + (j - j_first) * (KC * NR));
+        pack_b_panels(b + j_first * NR * p->b_column + k_first * p->b_k, p->b_column, p->b_k,
+                      min(p->n, j_end * NR) - j_first * NR, k_count, (acc_t *)b_panels, KC * NR);
         for (long i = i_first; i < i_end; i++) {
             int rows = (int)min((long)MR, p->m - i * MR);
-            pack_panel(a + i * MR * p->a_row + k_first * p->a_k, p->a_row, p->a_k, rows, k_count,
-                       MR, (acc_t *)a_panel);
+            global const STORAGE(X) *a_rows = a + i * MR * p->a_row + k_first * p->a_k;
+            if (!IN_IS_ACC)
+                pack_a_panel(a_rows, p->a_row, p->a_k, rows, k_count, (acc_t *)a_panel);
             for (long j = j_first; j < j_end; j++) {
                 accv tile[2 * MR];
-                multiply_panels((acc_t *)a_panel, (acc_t *)b_panels + (j - j_first) * (KC * NR),
-                                k_count, tile);
+                const acc_t *b_panel = (const acc_t *)b_panels + (j - j_first) * (KC * NR);
+#if IN_IS_ACC
+                multiply_rows(a_rows, p->a_row, p->a_k, rows, b_panel, k_count, tile);
+#else
+                multiply_panels((const acc_t *)a_panel, b_panel, k_count, tile);
+#endif
                 finish_tile(tile, k_first == 0, k_first + KC >= p->k,
                             sums + (j * row_panels + i) * (MR * NR),
                             out + i * MR * p->out_row + j * NR * p->out_column, p->out_row,

@@ -39,8 +39,8 @@ struct cbk_ocl_product {
 
 void cbk_ocl_product_init(const cbk_op *op, struct cbk_ocl_product *out);
 
-/// The same product cut in two along its longest axis of rows, columns or batch.
-/// `multiple`: where a cut along m or n may be. False: it cannot be cut.
+/// The same product cut in two, along the slowest batch axis, else along n at a multiple of
+/// `multiple`. False: it cannot be cut.
 bool cbk_ocl_product_halve(const struct cbk_ocl_product *product, int64_t multiple,
                            struct cbk_ocl_product *first, struct cbk_ocl_product *second);
 
@@ -57,6 +57,7 @@ struct cbk_ocl_matmul_program {
     uint32_t lanes;                ///< W
     uint32_t rows;                 ///< MR
     uint32_t run;                  ///< KC or BK
+    uint32_t panels;               ///< A_PANELS
     uint32_t group_x, group_y;     ///< LX, LY; group_x alone: THREADS
     uint32_t item_rows, item_columns; ///< TM, TN
     bool is_aligned;               ///< ALIGNED

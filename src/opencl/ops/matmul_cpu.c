@@ -5,15 +5,16 @@
 #include "matmul.h"
 
 enum {
-    RUN            = 256,              ///< KC: a panel of b for one run stays in the L1 cache
-    RUN_WIDE       = 192,              ///< with 64-byte vectors
-    SMALL_RUN      = 128,              ///< both operands in private memory
-    SMALL_RUN_WIDE = 64,
+    RUN            = 512,              ///< KC: a panel of b for one run stays near the L1 cache
+    RUN_WIDE       = 384,              ///< with 64-byte vectors
+    SMALL_RUN      = 256,              ///< both operands in private memory
+    SMALL_RUN_WIDE = 128,
     SMALL_COLUMNS  = 4,                ///< COLUMNS of matmul_small.cl
     PACK_PANELS    = 8,                ///< PANELS of matmul_packed.cl
     TILE_ROWS      = 192,              ///< of a macro tile, its runs of a stay in the L2 cache
-    TILE_COLUMNS   = 256,
-    ITEMS_PER_CORE = 8,                ///< for balance
+    TILE_COLUMNS   = 1024,
+    ITEMS_PER_CORE = 4,                ///< for balance
+    SMALL_ITEMS    = 2,                ///< per core, of a small product
     PACKED_BYTES   = 256 * 1024 * 1024 ///< most temporary memory of one product
 };
 
@@ -78,58 +79,63 @@ static void launch_items(struct cbk_rt_launch *launch, int64_t items) {
 
 // ---- packed --------------------------------------------------------------------------------------
 
-/// A packed operand: which of its matrices differ, and where each matrix of the batch finds its own.
+/// b packed: which of its matrices differ, and where each matrix of the batch finds its own.
 struct packing {
-    struct cbk_ocl_batch distinct; ///< axes along which the operand does not repeat
+    struct cbk_ocl_batch distinct; ///< axes along which b does not repeat
     int64_t matrices;
     int64_t numbers[6]; ///< strides of the product's axes, in packed matrices
-    int64_t panels, width;
+    int64_t count;      ///< elements
 };
 
-static struct packing plan_packing(const struct cbk_ocl_product *product, int operand,
-                                   int64_t panels, int64_t width) {
+static struct packing plan_packing(const struct cbk_ocl_product *product, const struct tile *tile) {
     const struct cbk_ocl_batch *batch = &product->batch;
-    struct packing packing = {.matrices = 1, .panels = panels, .width = width};
+    struct packing packing            = {.matrices = 1};
     for (int64_t i = 0; i < batch->rank; i++) {
-        int64_t stride = batch->strides[operand][i];
+        int64_t stride = batch->strides[CBK_OCL_B][i];
         if (stride == 0) continue;
         packing.numbers[i] = packing.matrices;
         packing.matrices *= batch->shape[i];
         packing.distinct.shape[packing.distinct.rank]        = batch->shape[i];
         packing.distinct.strides[0][packing.distinct.rank++] = stride;
     }
+    packing.count = packing.matrices * tile->column_panels * tile->columns * product->k;
     return packing;
 }
 
-static int64_t packed_count(const struct cbk_ocl_product *product, const struct packing *packing) {
-    return packing->matrices * packing->panels * packing->width * product->k;
-}
-
-static cbk_status pack(struct cbk_ocl_stream *stream, const struct cbk_ocl_product *product,
-                       const struct cbk_ocl_matmul_program *program, int64_t lines,
-                       const struct cbk_ocl_matrix *matrix, const struct packing *packing,
-                       const struct cbk_ocl_matrix *packed) {
+static cbk_status pack_b(struct cbk_ocl_stream *stream, const struct cbk_ocl_product *product,
+                         const struct cbk_ocl_matmul_program *program, const struct tile *tile,
+                         const struct packing *packing, const struct cbk_ocl_matrix *packed) {
     struct cbk_rt_launch launch = {0};
     cbk_status status           = cbk_ocl_matmul_kernel(stream, program, &launch.kernel);
     if (status != CBK_OK) return status;
-    cbk_ocl_arg_matrix(&launch, matrix, CBK_RT_READ);
-    cbk_ocl_arg_size(&launch, &lines);
+    cbk_ocl_arg_matrix(&launch, &product->b, CBK_RT_READ);
+    cbk_ocl_arg_size(&launch, &product->n);
     cbk_ocl_arg_size(&launch, &product->k);
-    cbk_ocl_arg_size(&launch, &matrix->line);
-    cbk_ocl_arg_size(&launch, &matrix->run);
+    cbk_ocl_arg_size(&launch, &product->b.run);
+    cbk_ocl_arg_size(&launch, &product->b.line);
     cbk_rt_arg_value(&launch, &packing->distinct, sizeof packing->distinct);
     cbk_ocl_arg_matrix(&launch, packed, CBK_RT_WRITE);
     launch_items(&launch, packing->matrices * cbk_ocl_divide_up(product->k, program->run) *
-                              cbk_ocl_divide_up(packing->panels, PACK_PANELS));
+                              cbk_ocl_divide_up(tile->column_panels, PACK_PANELS));
     return cbk_rt_launch(stream->rt, &launch);
 }
 
-/// Equal macro tiles within the caches' sizes, at least ITEMS_PER_CORE for each core if possible.
+/// Panels of a that half of the local memory holds, which the drivers of CPUs derive from the cache.
+static uint32_t choose_a_panels(const struct cbk_ocl_stream *stream,
+                                const struct cbk_ocl_product *product, const struct tile *tile,
+                                uint32_t run) {
+    uint64_t panel_bytes = (uint64_t)tile->rows * run * cbk_dtype_size(product->acc);
+    uint64_t panels      = stream->device->caps->local_memory_bytes / 2 / panel_bytes;
+    uint32_t most        = TILE_ROWS / tile->rows;
+    return panels < 1 ? 1 : panels > most ? most : (uint32_t)panels;
+}
+
+/// Equal macro tiles, at least ITEMS_PER_CORE for each core if possible.
 static void choose_macro_tile(const struct cbk_ocl_stream *stream,
                               const struct cbk_ocl_product *product, const struct tile *tile,
-                              int64_t *out_rows, int64_t *out_columns) {
+                              int64_t a_panels, int64_t *out_rows, int64_t *out_columns) {
     int64_t wanted = (int64_t)stream->device->caps->compute_units * ITEMS_PER_CORE;
-    int64_t down   = cbk_ocl_divide_up(tile->row_panels, TILE_ROWS / tile->rows);
+    int64_t down   = cbk_ocl_divide_up(tile->row_panels, a_panels);
     int64_t across = cbk_ocl_divide_up(tile->column_panels, TILE_COLUMNS / tile->columns);
     while (product->matrices * down * across < wanted) {
         int64_t rows    = cbk_ocl_divide_up(tile->row_panels, down);
@@ -148,17 +154,18 @@ static void choose_macro_tile(const struct cbk_ocl_stream *stream,
 static cbk_status multiply_packed(struct cbk_ocl_stream *stream,
                                   const struct cbk_ocl_product *product,
                                   const struct cbk_ocl_matmul_program *program,
-                                  const struct tile *tile, const struct cbk_ocl_matrix *a,
-                                  const struct cbk_ocl_matrix *b,
-                                  const struct cbk_ocl_matrix *sums,
-                                  const struct cbk_ocl_batch *batch) {
+                                  const struct tile *tile, const struct packing *packing,
+                                  const struct cbk_ocl_matrix *packed,
+                                  const struct cbk_ocl_matrix *sums) {
     struct cbk_rt_launch launch = {0};
+    struct cbk_ocl_batch batch  = product->batch;
     int64_t rows, columns;
     cbk_status status = cbk_ocl_matmul_kernel(stream, program, &launch.kernel);
     if (status != CBK_OK) return status;
-    choose_macro_tile(stream, product, tile, &rows, &columns);
-    cbk_ocl_arg_matrix(&launch, a, CBK_RT_READ);
-    cbk_ocl_arg_matrix(&launch, b, CBK_RT_READ);
+    choose_macro_tile(stream, product, tile, program->panels, &rows, &columns);
+    for (int64_t i = 0; i < batch.rank; i++) batch.strides[CBK_OCL_B][i] = packing->numbers[i];
+    cbk_ocl_arg_matrix(&launch, &product->a, CBK_RT_READ);
+    cbk_ocl_arg_matrix(&launch, packed, CBK_RT_READ);
     cbk_ocl_arg_matrix(&launch, &product->out, CBK_RT_WRITE);
     cbk_ocl_arg_matrix(&launch, sums, CBK_RT_READ_WRITE);
     cbk_ocl_arg_size(&launch, &product->m);
@@ -166,63 +173,53 @@ static cbk_status multiply_packed(struct cbk_ocl_stream *stream,
     cbk_ocl_arg_size(&launch, &product->k);
     cbk_ocl_arg_size(&launch, &rows);
     cbk_ocl_arg_size(&launch, &columns);
+    cbk_ocl_arg_size(&launch, &product->a.line);
+    cbk_ocl_arg_size(&launch, &product->a.run);
     cbk_ocl_arg_size(&launch, &product->out.line);
     cbk_ocl_arg_size(&launch, &product->out.run);
-    cbk_rt_arg_value(&launch, batch, sizeof *batch);
+    cbk_rt_arg_value(&launch, &batch, sizeof batch);
     launch_items(&launch, product->matrices * cbk_ocl_divide_up(tile->row_panels, rows) *
                               cbk_ocl_divide_up(tile->column_panels, columns));
     return cbk_rt_launch(stream->rt, &launch);
 }
 
 static cbk_status run_packed(struct cbk_ocl_stream *stream, const struct cbk_ocl_product *product,
-                             const struct tile *tile, const struct packing *a_packing,
-                             const struct packing *b_packing, uint32_t run) {
-    struct cbk_rt_device *device = stream->device->rt;
-    struct cbk_ocl_matrix a = {0}, b = {0}, sums = {0};
-    struct cbk_ocl_batch batch = product->batch;
-    int64_t sums_length        = sums_count(product, tile, run);
-    cbk_status status          = CBK_OK;
+                             const struct tile *tile, const struct packing *packing, uint32_t run) {
+    struct cbk_ocl_matrix packed = {0}, sums = {0};
+    int64_t sums_length          = sums_count(product, tile, run);
+    cbk_status status            = CBK_OK;
     struct cbk_ocl_matmul_program program =
-        make_program(&cbk_kernel_matmul_packed, "pack_a", product, tile, run);
+        make_program(&cbk_kernel_matmul_packed, "pack_b", product, tile, run);
+    program.panels = choose_a_panels(stream, product, tile, run);
 
-    RT_TRY(cbk_ocl_matmul_temporary(stream, product->acc, packed_count(product, a_packing), &a));
-    RT_TRY(pack(stream, product, &program, product->m, &product->a, a_packing, &a));
-    RT_TRY(cbk_ocl_matmul_temporary(stream, product->acc, packed_count(product, b_packing), &b));
-    program.entry = "pack_b";
-    RT_TRY(pack(stream, product, &program, product->n, &product->b, b_packing, &b));
+    RT_TRY(cbk_ocl_matmul_temporary(stream, product->acc, packing->count, &packed));
+    RT_TRY(pack_b(stream, product, &program, tile, packing, &packed));
     if (sums_length > 0)
         RT_TRY(cbk_ocl_matmul_temporary(stream, product->acc, sums_length, &sums));
-    for (int64_t i = 0; i < batch.rank; i++) {
-        batch.strides[CBK_OCL_A][i] = a_packing->numbers[i];
-        batch.strides[CBK_OCL_B][i] = b_packing->numbers[i];
-    }
+    else
+        sums.block = product->out.block; // stands in: it is not touched as such
     program.entry = "multiply";
-    // Without sums any buffer stands in: it is not touched.
-    RT_TRY(multiply_packed(stream, product, &program, tile, &a, &b, sums_length > 0 ? &sums : &a,
-                           &batch));
+    RT_TRY(multiply_packed(stream, product, &program, tile, packing, &packed, &sums));
 done:
-    if (sums.block != NULL) cbk_rt_free(device, &sums.block);
-    if (b.block != NULL) cbk_rt_free(device, &b.block);
-    if (a.block != NULL) cbk_rt_free(device, &a.block);
+    if (sums_length > 0 && sums.block != NULL) cbk_rt_free(stream->device->rt, &sums.block);
+    if (packed.block != NULL) cbk_rt_free(stream->device->rt, &packed.block);
     return status;
 }
 
 cbk_status cbk_ocl_matmul_packed(struct cbk_ocl_stream *stream,
                                  const struct cbk_ocl_product *product) {
-    struct tile tile         = choose_tile(stream, product);
-    uint32_t run             = is_wide(&tile) ? RUN_WIDE : RUN;
-    struct packing a_packing = plan_packing(product, CBK_OCL_A, tile.row_panels, tile.rows);
-    struct packing b_packing = plan_packing(product, CBK_OCL_B, tile.column_panels, tile.columns);
-    int64_t elements = packed_count(product, &a_packing) + packed_count(product, &b_packing) +
-                       sums_count(product, &tile, run);
+    struct tile tile       = choose_tile(stream, product);
+    uint32_t run           = is_wide(&tile) ? RUN_WIDE : RUN;
+    struct packing packing = plan_packing(product, &tile);
+    int64_t elements       = packing.count + sums_count(product, &tile, run);
     if (elements * (int64_t)cbk_dtype_size(product->acc) > PACKED_BYTES) {
         struct cbk_ocl_product first, second;
-        if (!cbk_ocl_product_halve(product, TILE_ROWS, &first, &second))
+        if (!cbk_ocl_product_halve(product, 64, &first, &second))
             return cbk_ocl_matmul_small(stream, product);
         cbk_status status = cbk_ocl_matmul_packed(stream, &first);
         return status == CBK_OK ? cbk_ocl_matmul_packed(stream, &second) : status;
     }
-    return run_packed(stream, product, &tile, &a_packing, &b_packing, run);
+    return run_packed(stream, product, &tile, &packing, run);
 }
 
 // ---- small ---------------------------------------------------------------------------------------
@@ -232,7 +229,7 @@ static cbk_status launch_small(struct cbk_ocl_stream *stream,
                                const struct cbk_ocl_matmul_program *program,
                                const struct tile *tile, const struct cbk_ocl_matrix *sums) {
     struct cbk_rt_launch launch = {0};
-    int64_t wanted = (int64_t)stream->device->caps->compute_units * ITEMS_PER_CORE;
+    int64_t wanted = (int64_t)stream->device->caps->compute_units * SMALL_ITEMS;
     int64_t across = cbk_ocl_divide_up(tile->column_panels, SMALL_COLUMNS), down = 1;
     // b is packed once per block of rows: blocks of fewer than 4 panels would spend their time so.
     int64_t most_down = cbk_ocl_divide_up(tile->row_panels, 4);
@@ -241,7 +238,7 @@ static cbk_status launch_small(struct cbk_ocl_stream *stream,
     if (down > most_down) down = most_down;
     int64_t block_rows = cbk_ocl_divide_up(tile->row_panels, down);
     int64_t units = product->matrices * across * cbk_ocl_divide_up(tile->row_panels, block_rows);
-    int64_t per_item  = cbk_ocl_divide_up(units, 4 * wanted);
+    int64_t per_item  = cbk_ocl_divide_up(units, 8 * wanted);
     cbk_status status = cbk_ocl_matmul_kernel(stream, program, &launch.kernel);
     if (status != CBK_OK) return status;
     cbk_ocl_arg_matrix(&launch, &product->a, CBK_RT_READ);

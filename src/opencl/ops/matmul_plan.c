@@ -144,26 +144,17 @@ static void halve_batch(struct cbk_ocl_product *first, struct cbk_ocl_product *s
 
 bool cbk_ocl_product_halve(const struct cbk_ocl_product *product, int64_t multiple,
                            struct cbk_ocl_product *first, struct cbk_ocl_product *second) {
+    int64_t kept = product->n / 2 / multiple * multiple;
     *first = *second = *product;
     if (product->matrices > 1) {
         halve_batch(first, second);
         return true;
     }
-    bool is_columns = product->n >= product->m;
-    int64_t length  = is_columns ? product->n : product->m;
-    int64_t kept    = length / 2 / multiple * multiple;
     if (kept == 0) return false;
-    if (is_columns) {
-        first->n  = kept;
-        second->n = length - kept;
-        second->b.offset += kept * product->b.line;
-        second->out.offset += kept * product->out.run;
-    } else {
-        first->m  = kept;
-        second->m = length - kept;
-        second->a.offset += kept * product->a.line;
-        second->out.offset += kept * product->out.line;
-    }
+    first->n  = kept;
+    second->n = product->n - kept;
+    second->b.offset += kept * product->b.line;
+    second->out.offset += kept * product->out.run;
     return true;
 }
 

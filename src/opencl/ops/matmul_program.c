@@ -13,6 +13,7 @@ static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines
     add_number(defines, "W", program->lanes);
     add_number(defines, "MR", program->rows);
     add_number(defines, has_rows ? "BK" : "KC", program->run);
+    add_number(defines, "A_PANELS", program->panels);
     add_number(defines, has_rows ? "LX" : "THREADS", program->group_x);
     add_number(defines, "LY", program->group_y);
     add_number(defines, "TM", program->item_rows);
@@ -28,8 +29,9 @@ static struct cbk_rt_spec make_spec(const struct cbk_ocl_matmul_program *p) {
     spec.key[0] = p->in | (uint64_t)p->out << 8 | (uint64_t)p->acc << 16 |
                   (uint64_t)p->lanes << 24 | (uint64_t)p->rows << 32 | (uint64_t)p->run << 40 |
                   (uint64_t)p->is_aligned << 56 | (uint64_t)p->has_index64 << 57;
-    spec.key[1] = p->group_x | (uint64_t)p->group_y << 16 | (uint64_t)p->item_rows << 32 |
-                  (uint64_t)p->item_columns << 40 | (uint64_t)p->nvidia << 48;
+    spec.key[1] = p->group_x | (uint64_t)p->group_y << 16 | (uint64_t)p->item_rows << 24 |
+                  (uint64_t)p->item_columns << 32 | (uint64_t)p->nvidia << 40 |
+                  (uint64_t)p->panels << 48;
     return spec;
 }
 
