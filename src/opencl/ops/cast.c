@@ -17,14 +17,20 @@ static cbk_dtype stored_dtype(cbk_dtype dtype) {
     return dtype == CBK_DTYPE_FLEX32 ? CBK_DTYPE_F32 : dtype;
 }
 
-cbk_status cbk_ocl_cast(struct cbk_ocl_stream *stream, const cbk_op *op) {
-    struct cbk_ocl_operand operands[2] = {cbk_ocl_operand(op->outputs[0]),
-                                          cbk_ocl_operand(op->inputs[0])};
-    cbk_dtype in = stored_dtype(operands[1].meta->dtype);
-    cbk_dtype out = stored_dtype(operands[0].meta->dtype);
-    if (in == out) return cbk_ocl_copy(stream, &operands[1], &operands[0]);
+cbk_status cbk_ocl_convert(struct cbk_ocl_stream *stream, const struct cbk_ocl_operand *source,
+                           const struct cbk_ocl_operand *destination) {
+    const struct cbk_ocl_operand operands[2] = {*destination, *source};
+    cbk_dtype in = stored_dtype(source->meta->dtype);
+    cbk_dtype out = stored_dtype(destination->meta->dtype);
+    if (in == out) return cbk_ocl_copy(stream, source, destination);
     struct cbk_ocl_pointwise cast = describe_cast(in, out);
     return cbk_ocl_pointwise(stream, &cast, operands);
+}
+
+cbk_status cbk_ocl_cast(struct cbk_ocl_stream *stream, const cbk_op *op) {
+    struct cbk_ocl_operand source = cbk_ocl_operand(op->inputs[0]),
+                           destination = cbk_ocl_operand(op->outputs[0]);
+    return cbk_ocl_convert(stream, &source, &destination);
 }
 
 // ---- list of programs ----------------------------------------------------------------------------

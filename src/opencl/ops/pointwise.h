@@ -37,6 +37,10 @@ cbk_status cbk_ocl_scalar(cbk_scalar scalar, cbk_dtype dtype, uint64_t *out_bits
 /// unsigned integers.
 cbk_status cbk_ocl_scalar_bits(cbk_scalar scalar, cbk_dtype dtype, uint64_t *out_bits);
 
+/// Converts source to destination of the same shape, any dtypes and strides (cast.c).
+cbk_status cbk_ocl_convert(struct cbk_ocl_stream *stream, const struct cbk_ocl_operand *source,
+                           const struct cbk_ocl_operand *destination);
+
 /// Fills a tensor of any strides with one value.
 cbk_status cbk_ocl_fill(struct cbk_ocl_stream *stream, cbk_scalar value,
                         const struct cbk_ocl_operand *destination);

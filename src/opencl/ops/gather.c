@@ -1,0 +1,142 @@
+/// gather.c: launches of kernels/gather.cl.
+#include "index.h"
+
+#define GROUP 256
+#define PIECE 4096 ///< elements of the innermost axis that a CPU work-item does at a time
+
+struct gather_args {
+    struct cbk_ocl_index_axes axes;
+    int64_t x_offset, index_offset, y_offset;
+    int64_t x_step, length;
+    int64_t piece, units_per_item;
+};
+
+// ---- programs ------------------------------------------------------------------------------------
+
+struct program {
+    uint32_t element_size; ///< 1, 2, 4, 8, 16
+    cbk_dtype index;
+    bool is_gpu, has_index64;
+};
+
+static const char *element_type(uint32_t size) {
+    switch (size) {
+    case 1:
+        return "uchar";
+    case 2:
+        return "ushort";
+    case 4:
+        return "uint";
+    case 8:
+        return "ulong";
+    default:
+        return "uint4";
+    }
+}
+
+static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines) {
+    const struct program *program = spec->context;
+    cbk_rt_text_add(defines, " -DE=%s -DI=%s -DINDEX=%s%s", element_type(program->element_size),
+                    cbk_ocl_dtype_word(program->index), program->has_index64 ? "long" : "int",
+                    program->is_gpu ? " -DGPU_FORM" : "");
+}
+
+static struct cbk_rt_spec make_spec(const struct program *program) {
+    return (struct cbk_rt_spec){
+        .source = &cbk_kernel_gather,
+        .entry = "gather",
+        .key = {(uint64_t)program->element_size | (uint64_t)program->index << 8 |
+                    (uint64_t)program->is_gpu << 16 | (uint64_t)program->has_index64 << 17,
+                0},
+        .describe = describe,
+        .context = program};
+}
+
+// ---- launch --------------------------------------------------------------------------------------
+
+/// Can `factor` elements of the innermost axis go as one?
+static bool can_widen(const struct gather_args *args, int64_t factor) {
+    const struct cbk_ocl_index_axes *axes = &args->axes;
+    if (axes->rank == 0 || axes->index[0] != 0 || axes->x[0] != 1 || axes->y[0] != 1) return false;
+    if (axes->shape[0] % factor != 0 || args->x_step % factor != 0) return false;
+    if (args->x_offset % factor != 0 || args->y_offset % factor != 0) return false;
+    for (int64_t d = 1; d < axes->rank; d++)
+        if (axes->x[d] % factor != 0 || axes->y[d] % factor != 0) return false;
+    return true;
+}
+
+static void widen(struct gather_args *args, int64_t factor) {
+    struct cbk_ocl_index_axes *axes = &args->axes;
+    axes->shape[0] /= factor;
+    axes->count /= factor;
+    args->x_step /= factor;
+    args->x_offset /= factor;
+    args->y_offset /= factor;
+    for (int64_t d = 1; d < axes->rank; d++) {
+        axes->x[d] /= factor;
+        axes->y[d] /= factor;
+    }
+}
+
+/// Work-items.
+static int64_t plan(const struct cbk_rt_caps *caps, bool is_gpu, struct gather_args *args) {
+    const struct cbk_ocl_index_axes *axes = &args->axes;
+    if (is_gpu) return (int64_t)cbk_ocl_round_up((size_t)axes->count, GROUP);
+    int64_t inner = axes->rank > 0 ? axes->shape[0] : 1;
+    args->piece = inner < PIECE ? inner : PIECE;
+    int64_t units = axes->count / inner * cbk_ocl_divide_up(inner, args->piece);
+    int64_t items = cbk_ocl_clamp(axes->count / 4096, 1, 16 * (int64_t)caps->compute_units);
+    args->units_per_item = cbk_ocl_divide_up(units, items);
+    return cbk_ocl_divide_up(units, args->units_per_item);
+}
+
+cbk_status cbk_ocl_gather(struct cbk_ocl_stream *stream, const struct cbk_ocl_indexing *indexing) {
+    const struct cbk_rt_caps *caps = stream->device->caps;
+    struct gather_args args = {.x_offset = indexing->x.offset,
+                               .index_offset = indexing->index.offset,
+                               .y_offset = indexing->y.offset,
+                               .x_step = indexing->x.meta->strides[indexing->axis],
+                               .length = indexing->x.meta->shape[indexing->axis]};
+    uint32_t size = cbk_dtype_size(indexing->x.meta->dtype);
+    cbk_ocl_index_axes(indexing, true, &args.axes);
+    for (uint32_t wide = 16; wide > size; wide /= 2) {
+        if (!can_widen(&args, wide / size)) continue;
+        widen(&args, wide / size);
+        size = wide;
+    }
+    struct program program = {.element_size = size,
+                              .index = indexing->index.meta->dtype,
+                              .is_gpu = !caps->is_cpu,
+                              .has_index64 = caps->is_cpu || args.axes.count > INT32_MAX - GROUP ||
+                                             (stream->device->flags & CBK_INDEX_64) != 0};
+    size_t local = program.is_gpu ? GROUP : 1;
+    struct cbk_rt_launch launch = {.operation = indexing->operation,
+                                   .dimensions = 1,
+                                   .global = {(size_t)plan(caps, program.is_gpu, &args), 1, 1},
+                                   .local = {local, 1, 1}};
+    struct cbk_rt_spec spec = make_spec(&program);
+    cbk_status status = cbk_rt_kernel(stream->rt, &spec, &launch.kernel);
+    if (status != CBK_OK) return status;
+    // x may have no elements: then no index is within it.
+    struct cbk_rt_block *x = indexing->x.block ? indexing->x.block : indexing->y.block;
+    cbk_rt_arg_block(&launch, x, CBK_RT_READ);
+    cbk_rt_arg_block(&launch, indexing->index.block, CBK_RT_READ);
+    cbk_rt_arg_block(&launch, indexing->y.block, CBK_RT_WRITE);
+    cbk_rt_arg_value(&launch, &args, sizeof args);
+    cbk_rt_arg_index_flag(stream->rt, &launch);
+    return cbk_rt_launch(stream->rt, &launch);
+}
+
+// ---- the list of all programs ----------------------------------------------------------------------
+
+void cbk_ocl_gather_programs(cbk_ocl_program_visitor visit, void *user_data) {
+    for (const cbk_dtype *index = cbk_ocl_index_dtypes; *index != CBK_DTYPE_NONE; index++) {
+        for (uint32_t size = 1; size <= 16; size *= 2) {
+            for (int form = 0; form < 3; form++) {
+                struct program program = {size, *index, form > 0, form != 1};
+                struct cbk_rt_spec spec = make_spec(&program);
+                visit(user_data, &spec);
+            }
+        }
+    }
+}
