@@ -6,7 +6,7 @@
 /// the driver, so that varying sizes cannot pile up buffers.
 #include "internal.h"
 
-enum { MIB = 1 << 20, MAX_SHELF_COUNT = 256 };
+enum { MIB = 1 << 20, MAX_SHELF_COUNT = 256, MAX_ALIGNMENT = 4096 };
 
 static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high) {
     return value < low ? low : value > high ? high : value;
@@ -17,6 +17,16 @@ static uint64_t choose_limit(const struct cbk_rt_device *device) {
     const uint64_t total = device->found->info.memory_bytes;
     const bool is_cpu = device->found->info.type == CBK_DEVICE_CPU;
     return total / 100 * (is_cpu ? 80 : 95);
+}
+
+/// What the device asks of a buffer's start, which is where vectors and copies run best.
+static uint64_t choose_alignment(const struct cbk_rt_device *device) {
+    cl_uint bits = 0;
+    uint64_t alignment = CBK_RT_ALIGNMENT;
+    (void)device->cl->clGetDeviceInfo(device->id, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof bits, &bits,
+                                      NULL);
+    while (alignment < bits / 8 && alignment < MAX_ALIGNMENT) alignment *= 2;
+    return alignment;
 }
 
 cbk_status cbk_rt_memory_init(struct cbk_rt_device *device, uint64_t limit_bytes) {
@@ -30,8 +40,9 @@ cbk_status cbk_rt_memory_init(struct cbk_rt_device *device, uint64_t limit_bytes
         return cbk_fail(CBK_ERROR_OUT_OF_HOST_MEMORY, 0, "the system has no more mutexes");
     }
     memory->has_mutex = true;
-    memory->slab_size = slab / CBK_RT_ALIGNMENT * CBK_RT_ALIGNMENT;
-    memory->slab_limit = slab / 8 / CBK_RT_ALIGNMENT * CBK_RT_ALIGNMENT;
+    memory->alignment = choose_alignment(device);
+    memory->slab_size = slab / memory->alignment * memory->alignment;
+    memory->slab_limit = slab / 8 / memory->alignment * memory->alignment;
     memory->default_limit = choose_limit(device);
     memory->limit = limit_bytes ? limit_bytes : memory->default_limit;
     return CBK_OK;

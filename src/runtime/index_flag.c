@@ -98,4 +98,5 @@ void cbk_rt_index_finish(struct cbk_rt_stream *stream) {
         (void)stream->device->cl->clReleaseMemObject(stream->index_block.mem);
     }
     stream->index_block.mem = NULL;
+    stream->index_pending = false;
 }

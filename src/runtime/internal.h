@@ -116,8 +116,9 @@ struct cbk_rt_pool {
 
 /// What a device holds from its driver (chunk.c).
 struct cbk_rt_memory {
-    struct cbk_os_mutex mutex; ///< for all but the slab sizes
+    struct cbk_os_mutex mutex; ///< for all but alignment and slab sizes
     bool has_mutex;
+    uint64_t alignment; ///< of blocks: a power of two, at least CBK_RT_ALIGNMENT
     uint64_t slab_size;
     uint64_t slab_limit; ///< largest block that is cut from a slab
     uint64_t default_limit;
@@ -366,6 +367,7 @@ cbk_status cbk_rt_index_begin(struct cbk_rt_stream *stream, const char *operatio
 cbk_status cbk_rt_index_look(struct cbk_rt_stream *stream);
 /// After draining: turns a report into the stream's sticky error and resets the flag.
 cbk_status cbk_rt_index_settle(struct cbk_rt_stream *stream);
+/// Forgets the flag and what it may hold.
 void cbk_rt_index_finish(struct cbk_rt_stream *stream);
 
 #endif

@@ -94,7 +94,8 @@ cbk_status cbk_rt_alloc(struct cbk_rt_stream *stream, uint64_t size_bytes,
         return cbk_fail(CBK_ERROR_OUT_OF_MEMORY, 0, "no device memory for %llu bytes",
                         (unsigned long long)size_bytes);
     }
-    const uint64_t size = round_up(size_bytes, CBK_RT_ALIGNMENT);
+    const uint64_t alignment = stream->device->memory.alignment;
+    const uint64_t size = (size_bytes + alignment - 1) & ~(alignment - 1);
     cbk_os_lock(&stream->mutex);
     if (atomic_load_explicit(&stream->returned, memory_order_relaxed)) {
         cbk_rt_take_returned(stream);

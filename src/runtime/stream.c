@@ -84,6 +84,7 @@ static struct cbk_rt_stream *wake_stream(struct cbk_rt_device *device) {
         if (stream->batch_count == 0 && !stream->has_open_work) {
             stream->is_resting = false;
             stream->sticky.status = CBK_OK;
+            cbk_rt_index_finish(stream);
             found = stream;
         }
         cbk_os_unlock(&stream->mutex);
@@ -105,7 +106,7 @@ cbk_status cbk_rt_stream_create(struct cbk_rt_device *device, struct cbk_rt_stre
 void cbk_rt_stream_destroy(struct cbk_rt_stream **handle) {
     struct cbk_rt_stream *stream = *handle;
     *handle = NULL;
-    if (!stream) return;
+    if (!stream || cbk_os_is_forked(&stream->device->rt->fork_mark)) return;
     if (cbk_rt_device_check(stream->device) == CBK_OK) {
         cbk_os_lock(&stream->mutex);
         // Its marker tells wake_stream when the work has ended; an error would have nobody to go to.

@@ -321,6 +321,28 @@ static void a_bad_index_is_told_once_with_its_operation(void **state) {
     cbk_rt_free(side->device, &x);
 }
 
+static void a_report_goes_with_its_stream(void **state) {
+    struct test_runtime *side = *state;
+    struct cbk_rt_stream *stream = NULL;
+    struct test_small small;
+    assert_ok(cbk_rt_stream_create(side->device, &stream));
+    test_small_open(&small, stream);
+    struct cbk_rt_block *x = test_block(stream, 8);
+    assert_ok(test_small_fill(&small, x, 8, 1));
+    assert_ok(test_small_look_up(&small, x, 8, 99, "gather"));
+    struct cbk_rt_event *event = NULL;
+    assert_ok(cbk_rt_event_create(stream, &event));
+    cbk_rt_stream_destroy(&stream);
+    assert_ok(cbk_rt_event_wait(event));
+    assert_ok(cbk_rt_stream_create(side->device, &stream));
+    test_small_open(&small, stream);
+    assert_ok(test_small_look_up(&small, x, 8, 2, "gather"));
+    assert_ok(cbk_rt_sync(stream));
+    cbk_rt_event_destroy(&event);
+    cbk_rt_free(side->device, &x);
+    cbk_rt_stream_destroy(&stream);
+}
+
 static void the_flag_is_fetched_only_after_an_indexing_operation(void **state) {
     struct test_runtime *side = *state;
     struct test_small small;
@@ -354,6 +376,7 @@ int main(void) {
         WITH_SIDE(a_lost_device_refuses_everything),
         WITH_SIDE(running_out_of_resources_is_no_loss_while_the_device_answers),
         WITH_SIDE(a_bad_index_is_told_once_with_its_operation),
+        WITH_SIDE(a_report_goes_with_its_stream),
         WITH_SIDE(the_flag_is_fetched_only_after_an_indexing_operation),
     };
     const int failed = cmocka_run_group_tests_name("as it is", tests, NULL, NULL);
