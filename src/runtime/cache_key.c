@@ -12,6 +12,7 @@ enum { TEXT_SIZE = 1024, MAX_DEFINES = 256 };
 
 // ---- the device's part -------------------------------------------------------------------------
 
+/// Adds "name text", in one line.
 static void add_line(struct cbk_rt_bytes *key, const char *name, char *text) {
     for (char *c = text; *c; c++) {
         if (*c == '\n') *c = ' ';
@@ -19,51 +20,69 @@ static void add_line(struct cbk_rt_bytes *key, const char *name, char *text) {
     cbk_rt_bytes_print(key, "%s %s\n", name, text);
 }
 
-static void add_texts(const struct cbk_rt_device *device, struct cbk_rt_bytes *key) {
+static cbk_status add_texts(struct cbk_rt_device *device, struct cbk_rt_bytes *key) {
+    static const struct {
+        const char *name;
+        cl_platform_info what;
+    } platform_rows[] = {
+        {"platform", CL_PLATFORM_NAME},
+        {"platform-version", CL_PLATFORM_VERSION},
+    };
     static const struct {
         const char *name;
         cl_device_info what;
-    } rows[] = {
+    } device_rows[] = {
         {"device", CL_DEVICE_NAME},
         {"vendor", CL_DEVICE_VENDOR},
         {"version", CL_DEVICE_VERSION},
         {"driver", CL_DRIVER_VERSION},
         {"language", CL_DEVICE_OPENCL_C_VERSION},
     };
-    char text[TEXT_SIZE];
-    cbk_rt_platform_text(device->rt, device->platform, CL_PLATFORM_NAME, text, sizeof text);
-    add_line(key, "platform", text);
-    cbk_rt_platform_text(device->rt, device->platform, CL_PLATFORM_VERSION, text, sizeof text);
-    add_line(key, "platform-version", text);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        cbk_rt_device_text(device->rt, device->id, rows[i].what, text, sizeof text);
-        add_line(key, rows[i].name, text);
+    const struct cbk_rt_cl *cl = device->cl;
+    char text[TEXT_SIZE] = "";
+    cbk_status status = CBK_OK;
+
+    for (size_t i = 0; i < sizeof platform_rows / sizeof *platform_rows; i++) {
+        CL_TRY(device, cl->clGetPlatformInfo(device->platform, platform_rows[i].what, sizeof text,
+                                             text, NULL));
+        add_line(key, platform_rows[i].name, text);
     }
+    for (size_t i = 0; i < sizeof device_rows / sizeof *device_rows; i++) {
+        CL_TRY(device,
+               cl->clGetDeviceInfo(device->id, device_rows[i].what, sizeof text, text, NULL));
+        add_line(key, device_rows[i].name, text);
+    }
+done:
+    return status;
 }
 
-/// The OpenCL C versions that an OpenCL 3.0 driver lists; older drivers refuse the question.
-static void add_language_versions(const struct cbk_rt_device *device, struct cbk_rt_bytes *key) {
+/// The OpenCL C versions that an OpenCL 3.0 driver lists; older drivers do not know the question.
+static cbk_status add_language_versions(struct cbk_rt_device *device, struct cbk_rt_bytes *key) {
     cl_name_version versions[32];
     size_t size = 0;
-    if (device->cl->clGetDeviceInfo(device->id, CL_DEVICE_OPENCL_C_ALL_VERSIONS, sizeof versions,
-                                    versions, &size) != CL_SUCCESS) {
-        return;
-    }
+    cl_int code = device->cl->clGetDeviceInfo(device->id, CL_DEVICE_OPENCL_C_ALL_VERSIONS,
+                                              sizeof versions, versions, &size);
+    if (code == CL_INVALID_VALUE) return CBK_OK;
+    if (code != CL_SUCCESS) return cbk_rt_cl_fail(device, code, "clGetDeviceInfo");
     cbk_rt_bytes_print(key, "languages");
-    for (size_t i = 0; i < size / sizeof *versions && i < 32; i++) {
+    for (size_t i = 0; i < size / sizeof *versions; i++) {
         cbk_rt_bytes_print(key, " %x", (unsigned)versions[i].version);
     }
     cbk_rt_bytes_print(key, "\n");
+    return CBK_OK;
 }
 
-static void add_numbers(const struct cbk_rt_device *device, struct cbk_rt_bytes *key) {
+static cbk_status add_numbers(struct cbk_rt_device *device, struct cbk_rt_bytes *key) {
+    const struct cbk_rt_cl *cl = device->cl;
     cl_uint vendor = 0, address_bits = 0;
     cl_device_type type = 0;
-    const struct cbk_rt_cl *cl = device->cl;
-    (void)cl->clGetDeviceInfo(device->id, CL_DEVICE_VENDOR_ID, sizeof vendor, &vendor, NULL);
-    (void)cl->clGetDeviceInfo(device->id, CL_DEVICE_ADDRESS_BITS, sizeof address_bits,
-                              &address_bits, NULL);
-    (void)cl->clGetDeviceInfo(device->id, CL_DEVICE_TYPE, sizeof type, &type, NULL);
+    cbk_status status = CBK_OK;
+
+    CL_TRY(device,
+           cl->clGetDeviceInfo(device->id, CL_DEVICE_VENDOR_ID, sizeof vendor, &vendor, NULL));
+    CL_TRY(device, cl->clGetDeviceInfo(device->id, CL_DEVICE_ADDRESS_BITS, sizeof address_bits,
+                                       &address_bits, NULL));
+    CL_TRY(device, cl->clGetDeviceInfo(device->id, CL_DEVICE_TYPE, sizeof type, &type, NULL));
     cbk_rt_bytes_print(key, "vendor-id %x\naddress-bits %u\n", (unsigned)vendor,
                        (unsigned)address_bits);
     if (type & CL_DEVICE_TYPE_CPU) {
@@ -72,36 +91,50 @@ static void add_numbers(const struct cbk_rt_device *device, struct cbk_rt_bytes 
         cbk_os_cpu_features(features, sizeof features);
         cbk_rt_bytes_print(key, "processor %s\n", features);
     }
+done:
+    return status;
 }
 
 /// Division and square root are to be rounded correctly wherever the device can.
-static const char *choose_options(const struct cbk_rt_device *device) {
+static cbk_status choose_options(struct cbk_rt_device *device, const char **out_options) {
     cl_device_fp_config config = 0;
-    (void)device->cl->clGetDeviceInfo(device->id, CL_DEVICE_SINGLE_FP_CONFIG, sizeof config,
-                                      &config, NULL);
-    return config & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT ? " -cl-fp32-correctly-rounded-divide-sqrt"
-                                                        : "";
+    cbk_status status = CBK_OK;
+    CL_TRY(device, device->cl->clGetDeviceInfo(device->id, CL_DEVICE_SINGLE_FP_CONFIG,
+                                               sizeof config, &config, NULL));
+    *out_options = config & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT
+                       ? " -cl-fp32-correctly-rounded-divide-sqrt"
+                       : "";
+done:
+    return status;
+}
+
+static cbk_status make_device_key(struct cbk_rt_device *device, struct cbk_rt_bytes *key) {
+    cbk_status status = CBK_OK;
+    cbk_rt_bytes_print(key, "cubeback %s cache %d backend %d\n", CBK_VERSION_STRING,
+                       CBK_RT_CACHE_FORMAT, CBK_BACKEND_API_VERSION);
+    RT_TRY(add_texts(device, key));
+    RT_TRY(add_language_versions(device, key));
+    RT_TRY(add_numbers(device, key));
+    RT_TRY(choose_options(device, &device->programs->standard_options));
+    cbk_rt_bytes_print(key, "%s", device->rt->cache->environment);
+    if (!key->failed) return CBK_OK;
+    status = cbk_fail(CBK_ERROR_OUT_OF_HOST_MEMORY, 0, "no host memory for the device's key");
+done:
+    return status;
 }
 
 cbk_status cbk_rt_device_key(struct cbk_rt_device *device) {
     struct cbk_rt_programs *programs = device->programs;
-    struct cbk_rt_bytes *key = &programs->device_key;
+    cbk_status status = CBK_OK;
 
     cbk_os_lock(&programs->key_mutex);
-    if (key->size == 0) {
-        cbk_rt_bytes_print(key, "cubeback %s cache %d backend %d\n", CBK_VERSION_STRING,
-                           CBK_RT_CACHE_FORMAT, CBK_BACKEND_API_VERSION);
-        add_texts(device, key);
-        add_language_versions(device, key);
-        add_numbers(device, key);
-        cbk_rt_bytes_print(key, "%s", device->rt->cache->environment);
-        programs->standard_options = choose_options(device);
-        if (key->failed) cbk_rt_bytes_free(key);
+    if (programs->device_key.size == 0) {
+        // A key that lacks a line could be another driver's: whole or not at all.
+        status = make_device_key(device, &programs->device_key);
+        if (status != CBK_OK) cbk_rt_bytes_free(&programs->device_key);
     }
-    const bool is_there = key->size > 0;
     cbk_os_unlock(&programs->key_mutex);
-    if (is_there) return CBK_OK;
-    return cbk_fail(CBK_ERROR_OUT_OF_HOST_MEMORY, 0, "no host memory for the device's cache key");
+    return status;
 }
 
 // ---- the program's part ------------------------------------------------------------------------

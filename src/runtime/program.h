@@ -83,7 +83,7 @@ cbk_status cbk_rt_program_repeat_failure(struct cbk_rt_device *device,
 // ---- keys (cache_key.c) ----------------------------------------------------------------------------
 
 /// Asks the driver for everything that can change a binary; the first caller does the work.
-/// Also settles the standard options. Errors: CBK_ERROR_OUT_OF_HOST_MEMORY.
+/// Also settles the standard options. Errors: CBK_ERROR_OUT_OF_HOST_MEMORY; those of the driver.
 cbk_status cbk_rt_device_key(struct cbk_rt_device *device);
 
 /// The whole key of a program. `out` may be left failed (no host memory): then nothing is cached.
