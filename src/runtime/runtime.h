@@ -159,19 +159,21 @@ void cbk_rt_staging_free(struct cbk_rt_device *device, void *memory);
 // ---- programs and kernels ----------------------------------------------------------------------
 
 /// One flattened kernel text, embedded at build time (generated kernels.h declares them as
-/// cbk_kernel_<stem>).
+/// cbk_kernel_<stem>). Found by its address: it lives as long as the devices it is used on.
 struct cbk_rt_source {
     const char *name; ///< stem of the file
     const unsigned char *text;
     size_t size;
 };
 
-/// A growing text of fixed capacity; overflow is remembered and makes the build fail.
+/// A text of fixed capacity. `size` goes on counting past it; `describe` is then called again with
+/// as much room as it needs.
 struct cbk_rt_text {
     char *data;
     size_t size, capacity;
 };
 /// Appends, e.g. cbk_rt_text_add(text, " -DOP=%s", name). Numbers are written without the locale.
+/// Conversions: d i u x c (with l, ll, z), a e f g, s (with .*), %.
 void cbk_rt_text_add(struct cbk_rt_text *text, const char *format, ...) CBK_PRINTF(2, 3);
 
 /// Names one kernel entry. A program is (source, key): two specs with equal source and key must
