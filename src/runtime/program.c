@@ -76,7 +76,10 @@ static cbk_status ready_program(struct cbk_rt_device *device, const struct cbk_r
                         spec->source->name);
     }
     *out = program;
-    if (state == CBK_RT_PROGRAM_READY) return CBK_OK;
+    if (state == CBK_RT_PROGRAM_READY) {
+        CBK_ASSERT(cbk_rt_program_agrees(program, spec));
+        return CBK_OK;
+    }
     if (state == CBK_RT_PROGRAM_FAILED) return cbk_rt_program_repeat_failure(device, program);
 
     bool is_final = false;
@@ -212,6 +215,7 @@ cbk_status cbk_rt_kernel(struct cbk_rt_stream *stream, const struct cbk_rt_spec 
     if (stream->kernels.capacity > 0) {
         struct cbk_rt_kernel *kernel = find_slot(&stream->kernels, spec)->kernel;
         if (kernel) {
+            CBK_ASSERT(cbk_rt_program_agrees(kernel->program, spec));
             *out = kernel;
             return CBK_OK;
         }

@@ -19,6 +19,7 @@ struct cbk_rt_program {
     uint64_t key[2];
     enum cbk_rt_program_state state; ///< under the mutex
     cl_program handle;               ///< constant once READY
+    uint64_t defines_sum;            ///< likewise
     struct cbk_rt_bytes cache_key;   ///< kept while the program is not on disk
     struct cbk_rt_bytes failure;     ///< the long text, once FAILED
     atomic_bool is_unsaved, was_launched;
@@ -63,6 +64,10 @@ struct cbk_rt_programs {
 /// would fail again. Called by one thread per program, without locks.
 cbk_status cbk_rt_program_build(struct cbk_rt_device *device, const struct cbk_rt_spec *spec,
                                 struct cbk_rt_program *program, bool *out_is_final);
+
+/// Does the spec describe what the program was built with? False means that two different programs
+/// were given one key. For assertions.
+bool cbk_rt_program_agrees(const struct cbk_rt_program *program, const struct cbk_rt_spec *spec);
 
 /// Compiles a text. On failure *out_handle is NULL, *out_log has what the compiler said (for codes
 /// that mean "refused") and the code is returned, or that of the call that failed.

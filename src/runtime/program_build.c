@@ -1,6 +1,7 @@
 /// program_build.c: a program's handle: from the cache on disk, else from the compiler.
 #include <string.h>
 
+#include "hash.h"
 #include "program.h"
 
 enum { FIRST_DEFINES_SIZE = 1024 };
@@ -77,7 +78,7 @@ static cl_program use_binary(struct cbk_rt_device *device, const struct cbk_rt_c
 }
 
 static cl_program load(struct cbk_rt_device *device, const struct cbk_rt_cache_key *key,
-                       const char *options, const char *kernel_name) {
+                       const char *options, const struct cbk_rt_spec *spec) {
     struct cbk_rt_programs *programs = device->programs;
     struct cbk_rt_cache *cache = device->rt->cache;
     struct cbk_rt_cache_entry entry;
@@ -92,14 +93,16 @@ static cl_program load(struct cbk_rt_device *device, const struct cbk_rt_cache_k
     case CBK_RT_CACHE_HIT:
         break;
     }
-    cl_program handle = use_binary(device, &entry, options, kernel_name);
+    cl_program handle = use_binary(device, &entry, options, spec->entry);
     cbk_rt_cache_entry_free(device->rt, &entry);
     if (handle) {
         atomic_fetch_add(&programs->hit_count, 1);
+        cbk_rt_log(device->rt, CBK_LOG_DEBUG, "program %s: from the cache", spec->source->name);
     } else {
         cbk_rt_cache_remove(cache, key);
         atomic_fetch_add(&programs->refused_count, 1);
-        cbk_rt_log(device->rt, CBK_LOG_INFO, "the driver refused a cached binary; it is rebuilt");
+        cbk_rt_log(device->rt, CBK_LOG_INFO, "program %s: the driver refused the cached binary",
+                   spec->source->name);
     }
     return handle;
 }
@@ -131,6 +134,13 @@ static cbk_status describe(struct cbk_rt *rt, const struct cbk_rt_spec *spec,
                     spec->source->name);
 }
 
+bool cbk_rt_program_agrees(const struct cbk_rt_program *program, const struct cbk_rt_spec *spec) {
+    char first[4 * FIRST_DEFINES_SIZE];
+    struct cbk_rt_text text = {.data = first, .capacity = sizeof first};
+    if (spec->describe) spec->describe(spec, &text);
+    return text.size > text.capacity || cbk_rt_checksum(first, text.size) == program->defines_sum;
+}
+
 /// The options behind the defines. A text that needs a later language says so in its defines.
 static void choose_options(const struct cbk_rt_device *device, const char *defines,
                            struct cbk_rt_bytes *out) {
@@ -159,6 +169,7 @@ cbk_status cbk_rt_program_build(struct cbk_rt_device *device, const struct cbk_r
     *out_is_final = false;
     RT_TRY(cbk_rt_device_key(device));
     RT_TRY(describe(rt, spec, &defines));
+    program->defines_sum = cbk_rt_checksum(defines.data, defines.size);
     choose_options(device, defines.data, &options);
     if (rt->cache->directory) {
         cbk_rt_program_key(device, spec->source, options.data, defines.data, &key);
@@ -172,12 +183,13 @@ cbk_status cbk_rt_program_build(struct cbk_rt_device *device, const struct cbk_r
 
     if (key.size > 0 && !key.failed) {
         const struct cbk_rt_cache_key cache_key = {.text = key.data, .size = key.size};
-        program->handle = load(device, &cache_key, options.data, spec->entry);
+        program->handle = load(device, &cache_key, options.data, spec);
         if (program->handle) goto done;
     }
     cl_int code = cbk_rt_compile(device, (const char *)spec->source->text, spec->source->size,
                                  options.data, &program->handle, &log);
     if (code == CL_SUCCESS) {
+        cbk_rt_log(rt, CBK_LOG_DEBUG, "program %s%s: compiled", spec->source->name, defines.data);
         note_unsaved(device, program, &key);
     } else if (cbk_rt_is_refusal(code)) {
         *out_is_final = true;
