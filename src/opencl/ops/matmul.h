@@ -37,6 +37,9 @@ struct cbk_ocl_product {
     int64_t matrices;
 };
 
+/// f64 where an operand or the result is; f32 for the other floats; integers modulo 2^32 or 2^64.
+cbk_dtype cbk_ocl_matmul_accumulator(cbk_dtype in, cbk_dtype out);
+
 void cbk_ocl_product_init(const cbk_op *op, struct cbk_ocl_product *out);
 
 /// The same product cut in two, along the slowest batch axis, else along n at a multiple of

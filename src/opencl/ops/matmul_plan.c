@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-/// f64 where an operand or the result is; f32 for the other floats; integers modulo 2^32 or 2^64.
-static cbk_dtype accumulation_dtype(cbk_dtype in, cbk_dtype out) {
+cbk_dtype cbk_ocl_matmul_accumulator(cbk_dtype in, cbk_dtype out) {
     bool is_wide = cbk_dtype_size(in) == 8 || cbk_dtype_size(out) == 8;
     if (in < CBK_DTYPE_I64) return is_wide ? CBK_DTYPE_F64 : CBK_DTYPE_F32;
     return is_wide ? CBK_DTYPE_U64 : CBK_DTYPE_U32;
@@ -105,7 +104,7 @@ void cbk_ocl_product_init(const cbk_op *op, struct cbk_ocl_product *out) {
     *out = (struct cbk_ocl_product){
         .in        = a.meta->dtype,
         .out_dtype = c.meta->dtype,
-        .acc       = accumulation_dtype(a.meta->dtype, c.meta->dtype),
+        .acc       = cbk_ocl_matmul_accumulator(a.meta->dtype, c.meta->dtype),
         .m         = c.meta->shape[row_c],
         .n         = c.meta->shape[row_c + 1],
         .k         = a.meta->shape[row_a + 1],

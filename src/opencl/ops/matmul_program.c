@@ -1,6 +1,8 @@
 /// matmul_program.c: the programs of the matrix product and what their launches share.
 #include "matmul.h"
 
+#include "pointwise.h"
+
 static void add_number(struct cbk_rt_text *defines, const char *name, uint32_t value) {
     if (value != 0) cbk_rt_text_add(defines, " -D%s=%u", name, (unsigned)value);
 }
@@ -49,4 +51,70 @@ cbk_status cbk_ocl_matmul_temporary(struct cbk_ocl_stream *stream, cbk_dtype acc
     cbk_status status = cbk_rt_alloc(stream->rt, (uint64_t)count * size, &out->block);
     if (status == CBK_OK) out->offset = (int64_t)(cbk_rt_block_offset(out->block) / size);
     return status;
+}
+
+// ---- the list of all programs --------------------------------------------------------------------
+
+struct visit {
+    cbk_ocl_program_visitor visit;
+    void *user_data;
+    struct cbk_ocl_matmul_program program; ///< dtypes
+};
+
+static void visit_program(const struct visit *visit, struct cbk_ocl_matmul_program program) {
+    program.in  = visit->program.in;
+    program.out = visit->program.out;
+    program.acc = visit->program.acc;
+    const struct cbk_rt_spec spec = make_spec(&program);
+    visit->visit(visit->user_data, &spec);
+}
+
+static void visit_cpu_forms(const struct visit *visit) {
+    const uint32_t halves = cbk_dtype_size(visit->program.acc) == 8 ? 2 : 1;
+    for (uint32_t lanes = 4; lanes <= 16; lanes *= 2) {
+        struct cbk_ocl_matmul_program program = {
+            .source = &cbk_kernel_matmul_packed, .entry = "multiply", .lanes = lanes / halves,
+            .rows = lanes == 16 ? 12 : 6, .run = 512, .panels = 16};
+        visit_program(visit, program);
+        program.source = &cbk_kernel_matmul_small;
+        program.panels = 0;
+        visit_program(visit, program);
+        program.source = &cbk_kernel_matmul_vector;
+        program.entry  = "columns";
+        program.rows = program.run = 0;
+        visit_program(visit, program);
+    }
+}
+
+static void visit_gpu_forms(const struct visit *visit) {
+    for (uint32_t form = 0; form < 4; form++) {
+        struct cbk_ocl_matmul_program program = {
+            .source = &cbk_kernel_matmul_tile, .entry = "multiply",
+            .run = form & 1 ? 8 : 16, .group_x = 16, .group_y = 16,
+            .item_rows = form & 1 ? 8 : 4, .item_columns = form & 1 ? 8 : 4,
+            .has_index64 = (form & 2) != 0};
+        visit_program(visit, program);
+    }
+    for (uint32_t form = 0; form < 4; form++)
+        visit_program(visit, (struct cbk_ocl_matmul_program){
+                                 .source = &cbk_kernel_matmul_vector_group, .entry = "dots",
+                                 .lanes = 4, .group_x = form & 1 ? 64 : 256,
+                                 .is_aligned = (form & 2) != 0});
+}
+
+static void visit_dtype(void *context, cbk_dtype dtype) {
+    struct visit *visit     = context;
+    const cbk_dtype wider[] = {dtype, dtype < CBK_DTYPE_I64 ? CBK_DTYPE_F32 : CBK_DTYPE_I32};
+    visit->program.in       = dtype;
+    for (uint32_t i = 0; i < (dtype == wider[1] ? 1u : 2u); i++) {
+        visit->program.out = wider[i];
+        visit->program.acc = cbk_ocl_matmul_accumulator(dtype, wider[i]);
+        visit_cpu_forms(visit);
+        visit_gpu_forms(visit);
+    }
+}
+
+void cbk_ocl_matmul_programs(cbk_ocl_program_visitor visit, void *user_data) {
+    struct visit context = {visit, user_data, {0}};
+    cbk_ocl_each_row_dtype(CBK_OP_MATMUL, visit_dtype, &context);
 }
