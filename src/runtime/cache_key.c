@@ -95,15 +95,16 @@ done:
     return status;
 }
 
-/// Division and square root are to be rounded correctly wherever the device can.
+/// Division and square root are to be rounded correctly wherever the device can. Warnings are off
+/// because some drivers print them to the process' stderr.
 static cbk_status choose_options(struct cbk_rt_device *device, const char **out_options) {
     cl_device_fp_config config = 0;
     cbk_status status = CBK_OK;
     CL_TRY(device, device->cl->clGetDeviceInfo(device->id, CL_DEVICE_SINGLE_FP_CONFIG,
                                                sizeof config, &config, NULL));
     *out_options = config & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT
-                       ? " -cl-fp32-correctly-rounded-divide-sqrt"
-                       : "";
+                       ? " -w -cl-fp32-correctly-rounded-divide-sqrt"
+                       : " -w";
 done:
     return status;
 }

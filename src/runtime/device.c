@@ -5,6 +5,7 @@
 
 // Of cl_nv_device_attribute_query.
 enum { COMPUTE_CAPABILITY_MAJOR_NV = 0x4000, COMPUTE_CAPABILITY_MINOR_NV = 0x4001 };
+enum { HALF_FP_CONFIG = 0x1033 }; // of cl_khr_fp16
 
 // ---- capabilities --------------------------------------------------------------------------------
 
@@ -36,10 +37,12 @@ static uint32_t float_lanes(const struct cbk_rt_device *device) {
 
 static void fill_caps(struct cbk_rt_device *device) {
     const cbk_device_info *info = &device->found->info;
-    cl_device_fp_config doubles = 0;
+    cl_device_fp_config doubles = 0, halves = 0;
     cl_bool is_unified = CL_FALSE;
     (void)device->cl->clGetDeviceInfo(device->id, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof doubles,
                                       &doubles, NULL);
+    (void)device->cl->clGetDeviceInfo(device->id, HALF_FP_CONFIG, sizeof halves, &halves,
+                                      NULL);
     (void)device->cl->clGetDeviceInfo(device->id, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof is_unified,
                                       &is_unified, NULL);
     device->caps = (struct cbk_rt_caps){
@@ -47,6 +50,7 @@ static void fill_caps(struct cbk_rt_device *device) {
         .is_nvidia = strstr(info->platform, "NVIDIA") != NULL,
         .is_pocl = strstr(info->platform, "Portable Computing Language") != NULL,
         .has_f64 = doubles != 0,
+        .advertises_f16 = halves != 0,
         .has_unified_memory = is_unified != CL_FALSE,
         .compute_units = info->compute_units ? info->compute_units : 1,
         .max_work_group = info->max_work_group ? info->max_work_group : 1,
