@@ -68,6 +68,7 @@ struct cbk_rt_caps {
     bool is_nvidia;             ///< inline PTX is understood
     bool is_pocl;
     bool has_f64;
+    bool advertises_f16;        ///< half arithmetic may be there without it (NVIDIA): probe
     bool has_unified_memory;
     uint32_t compute_units;
     uint32_t float_lanes;       ///< f32 elements of the widest vector register, CPUs (8, 16); else 4
