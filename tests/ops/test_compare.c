@@ -42,7 +42,7 @@ int main(void) {
     for (cbk_opcode opcode = CBK_OP_EQUAL; opcode <= CBK_OP_GREATER_EQUAL; opcode++) {
         uint32_t row = opcode & 0xff;
         bool takes_bools = opcode <= CBK_OP_NOT_EQUAL;
-        uint32_t count = test_pick_dtypes(takes_bools ? computed : test_numbers, row, 4, dtypes);
+        uint32_t count = test_pick_dtypes(takes_bools ? computed : test_numbers, row, 2, dtypes);
         for (uint32_t d = 0; d < count; d++) {
             add_rows(&list, opcode, dtypes[d], row * 5 + d);
             add_scalar_rows(&list, opcode, dtypes[d], row * 5 + d);

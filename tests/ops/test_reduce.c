@@ -163,7 +163,7 @@ int main(void) {
     for (cbk_opcode opcode = CBK_OP_SUM; opcode <= CBK_OP_ALL; opcode++) {
         uint32_t row = opcode & 0xff;
         bool is_question = opcode == CBK_OP_ANY || opcode == CBK_OP_ALL;
-        uint32_t count = test_pick_dtypes(is_question ? computed : test_numbers, row, 3, dtypes);
+        uint32_t count = test_pick_dtypes(is_question ? computed : test_numbers, row, 2, dtypes);
         for (uint32_t d = 0; d < count; d++) add_forms(&list, opcode, dtypes[d], row * 3 + d);
     }
     add_wider_outputs(&list);

@@ -59,7 +59,7 @@ static void add_plain_rows(struct test_list *list) {
     cbk_dtype dtypes[20];
     for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct row *row = &rows[i];
-        uint32_t count = test_pick_dtypes(row->dtypes, i, 2, dtypes);
+        uint32_t count = test_pick_dtypes(row->dtypes, i, 1, dtypes);
         for (uint32_t d = 0; d < count; d++) {
             struct test_spec spec = {.opcode = row->opcode, .input_count = 1};
             spec.inputs[0].dtype = dtypes[d];
