@@ -3,9 +3,10 @@
 
 void cbk_ocl_each_program(cbk_ocl_program_visitor visit, void *user_data) {
     static void (*const families[])(cbk_ocl_program_visitor visit, void *user_data) = {
-        cbk_ocl_unary_programs,  cbk_ocl_binary_programs, cbk_ocl_compare_programs,
-        cbk_ocl_ternary_programs, cbk_ocl_cast_programs,  cbk_ocl_create_programs,
-        cbk_ocl_move_programs,   cbk_ocl_reduce_programs,
+        cbk_ocl_unary_programs,   cbk_ocl_binary_programs, cbk_ocl_compare_programs,
+        cbk_ocl_ternary_programs, cbk_ocl_cast_programs,   cbk_ocl_create_programs,
+        cbk_ocl_move_programs,    cbk_ocl_reduce_programs, cbk_ocl_softmax_programs,
+        cbk_ocl_matmul_programs,  cbk_ocl_index_programs,  cbk_ocl_random_programs,
     };
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) families[i](visit, user_data);
 }
