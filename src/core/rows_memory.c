@@ -1,6 +1,7 @@
 // rows_memory.c: creation, moves, indexing and random rows.
 #include "rows.h"
 
+#include <float.h>
 #include <math.h>
 
 // ---- creation -----------------------------------------------------------------------------------
@@ -274,6 +275,18 @@ static cbk_status check_integer(cbk_random_params *params) {
     return CBK_OK;
 }
 
+/// Parameters that stay finite in the dtype, and so does their difference where it is computed.
+static cbk_status check_float_range(cbk_dtype dtype, double a, double b) {
+    double highest = dtype == CBK_DTYPE_F64    ? DBL_MAX
+                     : dtype == CBK_DTYPE_F16  ? 65504.0
+                     : dtype == CBK_DTYPE_BF16 ? 0x1.fep127
+                                               : FLT_MAX;
+    double widest = dtype == CBK_DTYPE_F64 ? DBL_MAX : FLT_MAX;
+    if (fabs(a) <= highest && fabs(b) <= highest && fabs(b - a) <= widest) return CBK_OK;
+    return cbk_fail(CBK_ERROR_OVERFLOW, 0, "%g and %g are too large or too far apart for %s", a, b,
+                    cbk_dtype_name(dtype));
+}
+
 static cbk_status check_real(cbk_opcode opcode, cbk_random_params *params) {
     const bool is_bernoulli = opcode == CBK_OP_RANDOM_BERNOULLI;
     if (params->a.kind == CBK_SCALAR_NONE) params->a = cbk_f(is_bernoulli ? 0.5 : 0.0);
@@ -283,6 +296,10 @@ static cbk_status check_real(cbk_opcode opcode, cbk_random_params *params) {
     if (status != CBK_OK) return status;
     double a = params->a.v.f, b = params->b.v.f;
     bool fits = isfinite(a) && isfinite(b);
+    if (!is_bernoulli && fits) {
+        status = check_float_range(params->dtype, a, b);
+        if (status != CBK_OK) return status;
+    }
     if (is_bernoulli) fits = fits && a >= 0.0 && a <= 1.0;
     if (opcode == CBK_OP_RANDOM_UNIFORM) fits = fits && a <= b;
     if (opcode == CBK_OP_RANDOM_NORMAL) fits = fits && b >= 0.0;

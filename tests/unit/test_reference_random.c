@@ -101,6 +101,19 @@ static void test_moments(void **state) {
     free(data);
 }
 
+/// Bounds whose distance overflows would make NaN of a draw of 0.
+static void test_spans(void **state) {
+    cbk_tensor *out = NULL;
+    (void)state;
+    assert_status(CBK_ERROR_OVERFLOW,
+                  cbk_random_uniform(test_table_stream, CBK_DTYPE_F32, 1, four, -3e38, 3e38, &out));
+    assert_status(CBK_ERROR_OVERFLOW,
+                  cbk_random_uniform(test_table_stream, CBK_DTYPE_F16, 1, four, 0, 1e6, &out));
+    assert_null(out);
+    assert_ok(cbk_random_uniform(test_table_stream, CBK_DTYPE_F16, 1, four, -65504, 65504, &out));
+    cbk_tensor_release(&out);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_known_answer, seed_0),
@@ -108,6 +121,7 @@ int main(void) {
         cmocka_unit_test_setup(test_distributions, seed_0),
         cmocka_unit_test_setup(test_half_open, seed_0),
         cmocka_unit_test_setup(test_moments, seed_0),
+        cmocka_unit_test(test_spans),
     };
     return cmocka_run_group_tests(tests, test_table_open, test_table_close);
 }
