@@ -24,7 +24,10 @@ install(FILES ${PROJECT_BINARY_DIR}/cubebackConfig.cmake
 
 # cubeback.pc finds its prefix from its own place.
 file(RELATIVE_PATH pc_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
-set(pc_private_libraries "-lOpenCL")
+set(pc_private_libraries "")
+if(NOT CUBEBACK_DLOPEN)
+    string(APPEND pc_private_libraries " -lOpenCL")
+endif()
 if(CUBEBACK_BLAS)
     string(APPEND pc_private_libraries " -lclblast")
 endif()
@@ -33,7 +36,7 @@ set(pc_libraries "")
 set(pc_definitions "")
 if(NOT CUBEBACK_BUILD_SHARED)
     # The static library is the only one: plain --libs must be enough.
-    set(pc_libraries " ${pc_private_libraries}")
+    set(pc_libraries "${pc_private_libraries}")
     set(pc_private_libraries "")
     set(pc_definitions " -DCUBEBACK_STATIC")
 endif()
