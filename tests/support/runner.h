@@ -73,7 +73,7 @@ struct test_list {
 bool test_is_full(void);
 
 /// Appends a row. Its name, made of the operation, dtypes, views, shapes and `suffix`, seeds its
-/// data. CUBEBACK_TEST_CASE keeps only rows whose name contains it.
+/// data. CUBEBACK_TEST_CASE keeps only rows whose name contains it or whose seed it is.
 void test_add(struct test_list *list, const struct test_spec *spec, const char *suffix);
 
 /// `rows` of everything, chosen by the words that follow: the same in each run.
