@@ -43,7 +43,7 @@ static cbk_status attach_storage(void *self, struct cbk_ref_stream *stream, cbk_
     return status;
 }
 
-static cbk_status execute(void *self, void *handle, const cbk_op *op) {
+cbk_status cbk_ref_execute(void *self, void *handle, const cbk_op *op) {
     struct cbk_ref_stream *stream = handle;
     uint32_t family = op->opcode >> 8;
     if (family >= sizeof families / sizeof *families || !families[family])
@@ -52,6 +52,7 @@ static cbk_status execute(void *self, void *handle, const cbk_op *op) {
         cbk_status status = attach_storage(self, stream, op->outputs[i]);
         if (status != CBK_OK) return status;
     }
+    if (stream->recording) return cbk_ref_record(stream, op);
     atomic_fetch_add(&stream->device->launches, 1);
     return families[family](stream, op);
 }
@@ -71,10 +72,16 @@ static const cbk_vtable vtable = {
     .storage_free = cbk_ref_storage_free,
     .write = cbk_ref_write,
     .read = cbk_ref_read,
-    .execute = execute,
+    .execute = cbk_ref_execute,
     .stream_create = cbk_ref_stream_create,
     .stream_destroy = cbk_ref_stream_destroy,
     .sync = cbk_ref_sync,
+    .graph_prepare = cbk_ref_graph_prepare,
+    .graph_start_capture = cbk_ref_graph_start,
+    .graph_stop_capture = cbk_ref_graph_stop,
+    .graph_abort = cbk_ref_graph_abort,
+    .graph_replay = cbk_ref_graph_replay,
+    .graph_destroy = cbk_ref_graph_destroy,
     .memory_usage = cbk_ref_memory_usage,
     .memory_limit = cbk_ref_memory_limit,
     .counters = cbk_ref_counters,
@@ -86,7 +93,7 @@ cbk_status cbk_ref_unknown(const cbk_op *op) {
                     (unsigned)op->opcode);
 }
 
-// ---- creation ------------------------------------------------------------------------------------
+// ---- creation ----------------------------------------------------------------------------------
 
 static void *host_allocate(void *user_data, size_t size, size_t alignment) {
     (void)user_data;

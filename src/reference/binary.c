@@ -6,7 +6,7 @@
 
 #define LOW(opcode) ((opcode)&0xff)
 
-// ---- floats ----------------------------------------------------------------------------------------
+// ---- floats ------------------------------------------------------------------------------------
 
 static double f_add(double a, double b) {
     return a + b;
@@ -45,7 +45,7 @@ static double (*const float_functions[])(double, double) = {
     [LOW(CBK_OP_MINIMUM)] = f_min,
 };
 
-// ---- integers: a pattern of 64 bits, signed or not -----------------------------------------------------
+// ---- integers: a pattern of 64 bits, signed or not ---------------------------------------------
 
 struct int_type {
     bool is_signed;
@@ -149,7 +149,7 @@ static cbk_status int_function(const cbk_op *op, int64_t a, int64_t b, struct in
     return CBK_OK;
 }
 
-// ---- loops -------------------------------------------------------------------------------------------
+// ---- loops -------------------------------------------------------------------------------------
 
 static cbk_status run_float(const cbk_op *op, const struct cbk_ref_view *a,
                             const struct cbk_ref_view *b, const struct cbk_ref_view *out) {

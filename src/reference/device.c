@@ -22,7 +22,7 @@ static cbk_status no_host_memory(const char *what, uint64_t size) {
                     (unsigned long long)size);
 }
 
-// ---- the one device --------------------------------------------------------------------------------
+// ---- the one device ----------------------------------------------------------------------------
 
 static bool has_type(uint32_t type) {
     return type == CBK_DEVICE_DEFAULT || type == CBK_DEVICE_CPU;
@@ -115,7 +115,7 @@ cbk_status cbk_ref_dtype_usage(void *self, void *device, cbk_dtype dtype, const 
     return CBK_OK;
 }
 
-// ---- storage ---------------------------------------------------------------------------------------
+// ---- storage -----------------------------------------------------------------------------------
 
 cbk_status cbk_ref_storage_alloc(void *self, void *handle, uint64_t size_bytes,
                                  void **out_storage) {
@@ -197,7 +197,7 @@ cbk_status cbk_ref_counters(void *self, void *handle, cbk_counters *out) {
     return CBK_OK;
 }
 
-// ---- streams and transfers ---------------------------------------------------------------------------
+// ---- streams and transfers ---------------------------------------------------------------------
 
 cbk_status cbk_ref_stream_create(void *self, void *device, const cbk_stream_params *params,
                                  uint64_t number, void **out_stream) {
@@ -211,6 +211,7 @@ cbk_status cbk_ref_stream_create(void *self, void *device, const cbk_stream_para
 }
 
 void cbk_ref_stream_destroy(void *self, void *stream) {
+    (void)cbk_ref_graph_abort(self, stream);
     cbk_ref_free(self, stream, sizeof(struct cbk_ref_stream));
 }
 
@@ -225,8 +226,9 @@ void cbk_ref_report_index(struct cbk_ref_stream *stream, cbk_opcode opcode, int6
 
 cbk_status cbk_ref_sync(void *self, void *handle) {
     struct cbk_ref_stream *stream = handle;
+    cbk_status status = cbk_ref_refuse_in_capture(stream);
     (void)self;
-    if (!stream->has_index_error) return CBK_OK;
+    if (status != CBK_OK || !stream->has_index_error) return status;
     stream->has_index_error = false;
     const cbk_op_info *info = cbk_op_info_of(stream->index_opcode);
     return cbk_fail(CBK_ERROR_INDEX_OUT_OF_RANGE, 0,
@@ -240,6 +242,10 @@ cbk_status cbk_ref_write(void *self, void *handle, const cbk_tensor *tensor, con
     bool is_bool = cbk_ref_kind_of(to.dtype) == CBK_REF_BOOL;
     int64_t size = cbk_dtype_size(to.dtype);
     (void)self;
+    if (stream->recording) {
+        cbk_ref_record_write(stream);
+        return CBK_OK;
+    }
     for (int64_t i = 0; i < to.count; i++) {
         int64_t at = cbk_ref_at(&to, i);
         if (is_bool)

@@ -81,7 +81,7 @@ static uint32_t encode(double value, const struct format *format) {
     return sign | (field + (uint32_t)steps);
 }
 
-// ---- floats --------------------------------------------------------------------------------------
+// ---- floats ------------------------------------------------------------------------------------
 
 double cbk_ref_get_float(const void *data, cbk_dtype dtype, int64_t index) {
     switch (dtype) {
@@ -128,7 +128,7 @@ void cbk_ref_put_result(void *data, cbk_dtype dtype, int64_t index, double value
     cbk_ref_put_float(data, dtype, index, is_half ? (double)(float)value : value);
 }
 
-// ---- integers and bools --------------------------------------------------------------------------
+// ---- integers and bools ------------------------------------------------------------------------
 
 int64_t cbk_ref_get_int(const void *data, cbk_dtype dtype, int64_t index) {
     switch (dtype) {
@@ -181,7 +181,7 @@ void cbk_ref_put_int(void *data, cbk_dtype dtype, int64_t index, int64_t value) 
     }
 }
 
-// ---- conversions -----------------------------------------------------------------------------------
+// ---- conversions -------------------------------------------------------------------------------
 
 struct cbk_ref_value cbk_ref_load(const void *data, cbk_dtype dtype, int64_t index) {
     struct cbk_ref_value value = {.kind = cbk_ref_kind_of(dtype)};

@@ -53,7 +53,7 @@ static void gather(struct cbk_ref_stream *stream, const cbk_op *op, const struct
     }
 }
 
-// ---- updates ---------------------------------------------------------------------------------------
+// ---- updates -----------------------------------------------------------------------------------
 
 static double update_float(uint32_t update, double old, double value) {
     switch (update) {

@@ -33,7 +33,7 @@ struct draw {
     uint64_t threshold;  ///< Bernoulli
 };
 
-// ---- uniform -----------------------------------------------------------------------------------------
+// ---- uniform -----------------------------------------------------------------------------------
 
 /// The largest number of the dtype below x, which is one of its numbers.
 static double below(double x, cbk_dtype dtype) {
@@ -62,7 +62,7 @@ static double uniform(const struct draw *draw, uint32_t word) {
     return value < draw->limit ? value : draw->limit;
 }
 
-// ---- normal ------------------------------------------------------------------------------------------
+// ---- normal ------------------------------------------------------------------------------------
 
 /// cos or sin of 2 pi `turns`, 0 <= turns < 1, reduced exactly to an eighth of a turn first.
 static double wave(double turns, bool is_sine) {
@@ -93,7 +93,7 @@ static double normal(const struct draw *draw, const uint32_t words[4], int eleme
     return draw->a + draw->b * (sqrt(-2 * log(u)) * wave(v, element & 1));
 }
 
-// ---- integers ----------------------------------------------------------------------------------------
+// ---- integers ----------------------------------------------------------------------------------
 
 /// The high 64 bits of a * b.
 static uint64_t multiply_high(uint64_t a, uint64_t b) {
@@ -110,7 +110,7 @@ static uint64_t integer(const struct draw *draw, const uint32_t words[4], int el
     return draw->low + multiply_high(word << 32 | words[(element + 1) % 4], draw->range);
 }
 
-// ---- draws -------------------------------------------------------------------------------------------
+// ---- draws -------------------------------------------------------------------------------------
 
 static uint64_t scalar_bits(cbk_scalar scalar, int64_t fallback) {
     uint64_t bits;

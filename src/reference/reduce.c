@@ -14,7 +14,7 @@ static int64_t group_at(const struct group *group, int64_t i) {
     return group->base + cbk_ref_at(group->inner, i);
 }
 
-// ---- sums and products -----------------------------------------------------------------------------
+// ---- sums and products -------------------------------------------------------------------------
 
 static double accumulate_float(cbk_opcode opcode, const struct group *group) {
     const struct cbk_ref_view *x = group->inner;
@@ -60,7 +60,7 @@ static void accumulate(cbk_opcode opcode, const struct group *group, const struc
     cbk_ref_store(out->data, out->dtype, out_at, total);
 }
 
-// ---- extrema ---------------------------------------------------------------------------------------
+// ---- extrema -----------------------------------------------------------------------------------
 
 /// Does `b` beat `a`? The first NaN beats everything.
 static bool beats(struct cbk_ref_value b, struct cbk_ref_value a, bool wants_max) {
@@ -90,7 +90,7 @@ static int64_t find_extremum(const struct group *group, bool wants_max) {
     return best;
 }
 
-// ---- any, all --------------------------------------------------------------------------------------
+// ---- any, all ----------------------------------------------------------------------------------
 
 static bool any_or_all(const struct group *group, bool wants_all) {
     const struct cbk_ref_view *x = group->inner;
@@ -102,7 +102,7 @@ static bool any_or_all(const struct group *group, bool wants_all) {
     return wants_all;
 }
 
-// ---- the loop over results -----------------------------------------------------------------------------
+// ---- the loop over results ---------------------------------------------------------------------
 
 static void reduce_group(cbk_opcode opcode, const struct group *group,
                          const struct cbk_ref_view *out, int64_t out_at) {

@@ -8,7 +8,7 @@
 
 #define PI 3.14159265358979323846
 
-// ---- floats ----------------------------------------------------------------------------------------
+// ---- floats ------------------------------------------------------------------------------------
 
 static double f_neg(double x) {
     return -x;
@@ -156,7 +156,7 @@ static cbk_status run_float(const cbk_op *op, const struct cbk_ref_view *x,
     return CBK_OK;
 }
 
-// ---- integers and bools ------------------------------------------------------------------------------
+// ---- integers and bools ------------------------------------------------------------------------
 
 /// Computed modulo 2^64; the store cuts the result to its width. `negative` is never set for
 /// unsigned elements.
@@ -209,7 +209,7 @@ static cbk_status run_int(const cbk_op *op, const struct cbk_ref_view *x,
     return CBK_OK;
 }
 
-// ---- questions: any dtype in, bool out ---------------------------------------------------------------
+// ---- questions: any dtype in, bool out ---------------------------------------------------------
 
 static bool is_question(cbk_opcode opcode) {
     return opcode == CBK_OP_LOGICAL_NOT || opcode == CBK_OP_IS_NAN || opcode == CBK_OP_IS_INF ||

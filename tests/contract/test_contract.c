@@ -71,7 +71,7 @@ static void expect_floats(cbk_tensor *tensor, const float *want, size_t count) {
 static const int64_t shape_2x3[] = {2, 3};
 static const float one_to_six[] = {1, 2, 3, 4, 5, 6};
 
-// ---- lifecycle -----------------------------------------------------------------------------------------
+// ---- lifecycle ---------------------------------------------------------------------------------
 
 static void test_any_order_of_release(void **state) {
     (void)state;
@@ -151,7 +151,7 @@ static void test_device_list(void **state) {
     assert_non_null(cbk_device_build_log(side.device));
 }
 
-// ---- dtypes and transfers --------------------------------------------------------------------------------
+// ---- dtypes and transfers ----------------------------------------------------------------------
 
 static const cbk_dtype dtypes[] = {
     CBK_DTYPE_F64,    CBK_DTYPE_F32,    CBK_DTYPE_F16, CBK_DTYPE_BF16, CBK_DTYPE_FLEX32,
@@ -281,7 +281,7 @@ static void test_read_many(void **state) {
     cbk_tensor_release(&t);
 }
 
-// ---- misuse ------------------------------------------------------------------------------------------------
+// ---- misuse ------------------------------------------------------------------------------------
 
 static void test_bad_creation(void **state) {
     const int64_t huge[] = {INT64_MAX, INT64_MAX}, negative[] = {2, -1}, big[] = {(int64_t)1 << 61};
@@ -362,7 +362,7 @@ static void test_wrong_device(void **state) {
     cbk_device_release(&device);
 }
 
-// ---- zero sizes ----------------------------------------------------------------------------------------------
+// ---- zero sizes --------------------------------------------------------------------------------
 
 static void test_zero_sizes(void **state) {
     const int64_t shape[] = {2, 0, 3};
@@ -389,7 +389,7 @@ static void test_zero_sizes(void **state) {
     cbk_tensor_release(&out);
 }
 
-// ---- order -----------------------------------------------------------------------------------------------------
+// ---- order -------------------------------------------------------------------------------------
 
 static void test_events(void **state) {
     cbk_tensor *x = floats(2, shape_2x3, one_to_six, 6), *out = NULL;
@@ -454,7 +454,7 @@ static void test_index_error_is_the_streams(void **state) {
     cbk_stream_release(&second);
 }
 
-// ---- memory ------------------------------------------------------------------------------------------------------
+// ---- memory ------------------------------------------------------------------------------------
 
 static void test_memory_accounting(void **state) {
     cbk_memory_info before = CBK_INIT(cbk_memory_info), now = CBK_INIT(cbk_memory_info);
@@ -535,7 +535,7 @@ static void test_donation(void **state) {
     }
 }
 
-// ---- random --------------------------------------------------------------------------------------------------------
+// ---- random ------------------------------------------------------------------------------------
 
 static void draw(cbk_stream *on, int64_t count, float *data) {
     cbk_tensor *x = NULL;
@@ -570,7 +570,7 @@ static void test_seeds(void **state) {
     cbk_stream_release(&second);
 }
 
-// ---- questions ------------------------------------------------------------------------------------------------------
+// ---- questions ---------------------------------------------------------------------------------
 
 static void test_supports_op(void **state) {
     cbk_tensor *x = floats(2, shape_2x3, one_to_six, 6), *inputs[] = {x, x}, *out = NULL;

@@ -72,7 +72,7 @@ static void add_plain_rows(struct test_list *list) {
     }
 }
 
-// ---- activations with constants ------------------------------------------------------------------------
+// ---- activations with constants ----------------------------------------------------------------
 
 /// |x| as f64: the absolute error of gelu is proportional to it where 1 + erf cancels.
 static cbk_tensor *size_of_input(cbk_stream *stream, const struct test_spec *spec,

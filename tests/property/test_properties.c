@@ -38,7 +38,7 @@ static int rounds(void) {
     return full && *full && strcmp(full, "0") != 0 ? 300 : 12;
 }
 
-// ---- tensors of random shapes --------------------------------------------------------------------
+// ---- tensors of random shapes ------------------------------------------------------------------
 
 struct shape {
     uint32_t rank;
@@ -92,7 +92,7 @@ static void expect_same(cbk_tensor *a, cbk_tensor *b) {
     cbk_tensor_release(&b);
 }
 
-// ---- properties ----------------------------------------------------------------------------------
+// ---- properties --------------------------------------------------------------------------------
 
 static void test_addition_commutes(void **state) {
     (void)state;

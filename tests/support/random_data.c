@@ -22,7 +22,7 @@ uint64_t test_hash(const char *text) {
     return hash;
 }
 
-// ---- floats ----------------------------------------------------------------------------------------
+// ---- floats ------------------------------------------------------------------------------------
 
 struct layout {
     int exponent_bits, mantissa_bits;
@@ -144,7 +144,7 @@ static uint64_t random_float(struct layout l, enum test_data kind, uint64_t *see
     }
 }
 
-// ---- integers --------------------------------------------------------------------------------------
+// ---- integers ----------------------------------------------------------------------------------
 
 static bool is_signed(cbk_dtype dtype) {
     return dtype >= CBK_DTYPE_I64 && dtype <= CBK_DTYPE_I8;
@@ -201,7 +201,7 @@ static uint64_t random_int(cbk_dtype dtype, enum test_data kind, int64_t bound, 
     }
 }
 
-// ---- arrays ----------------------------------------------------------------------------------------
+// ---- arrays ------------------------------------------------------------------------------------
 
 static void put_bits(void *data, uint32_t size, int64_t i, uint64_t bits) {
     switch (size) {
@@ -265,7 +265,7 @@ void test_fill(void *data, cbk_dtype dtype, int64_t count, enum test_data kind, 
     }
 }
 
-// ---- views -----------------------------------------------------------------------------------------
+// ---- views -------------------------------------------------------------------------------------
 
 const char *const test_view_names[TEST_VIEW_COUNT] = {
     [TEST_CONTIGUOUS] = "contiguous", [TEST_TRANSPOSED] = "transposed",

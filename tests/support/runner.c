@@ -29,7 +29,7 @@ const cbk_dtype test_all_dtypes[] = {CBK_DTYPE_F64,    CBK_DTYPE_F32,    CBK_DTY
                                      CBK_DTYPE_U32,    CBK_DTYPE_U16,    CBK_DTYPE_U8,
                                      CBK_DTYPE_BOOL,   CBK_DTYPE_BOOL32, 0};
 
-// ---- choosing rows -----------------------------------------------------------------------------------
+// ---- choosing rows -----------------------------------------------------------------------------
 
 bool test_is_full(void) {
     const char *full = getenv("CUBEBACK_TEST_FULL");
@@ -113,7 +113,7 @@ void test_add(struct test_list *list, const struct test_spec *spec, const char *
     list->specs[list->count++] = row;
 }
 
-// ---- one row -------------------------------------------------------------------------------------------
+// ---- one row -----------------------------------------------------------------------------------
 
 /// What one side of a row holds.
 struct run {
@@ -221,7 +221,7 @@ static void find_magnitude(const struct test_spec *spec, struct run *run) {
     cbk_tensor_release(&sizes);
 }
 
-// ---- messages ------------------------------------------------------------------------------------------
+// ---- messages ----------------------------------------------------------------------------------
 
 static void print_tensor(const char *what, const cbk_tensor *tensor) {
     char text[512] = "";

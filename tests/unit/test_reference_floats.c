@@ -8,7 +8,7 @@
 #define F64(...) VECTOR(CBK_DTYPE_F64, double, __VA_ARGS__)
 #define EXPECT_F32(tensor, ...) EXPECT(tensor, CBK_DTYPE_F32, float, __VA_ARGS__)
 
-// ---- conversions -----------------------------------------------------------------------------------
+// ---- conversions -------------------------------------------------------------------------------
 
 static void test_to_f16(void **state) {
     (void)state;
@@ -85,7 +85,7 @@ static void test_int_conversions(void **state) {
            float, 0, 1, 1);
 }
 
-// ---- arithmetic --------------------------------------------------------------------------------------
+// ---- arithmetic --------------------------------------------------------------------------------
 
 static void test_remainder(void **state) {
     (void)state;
@@ -162,7 +162,7 @@ static void test_hypot(void **state) {
                5);
 }
 
-// ---- reductions --------------------------------------------------------------------------------------
+// ---- reductions --------------------------------------------------------------------------------
 
 static void expect_index(cbk_tensor *x, bool is_max, int64_t want) {
     cbk_tensor *out = NULL;
