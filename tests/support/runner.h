@@ -91,7 +91,7 @@ static inline bool test_is_float(cbk_dtype dtype) {
     return dtype < CBK_DTYPE_I64;
 }
 
-/// An operand of up to `rank` lengths: test_input(CBK_DTYPE_F32, TEST_FLIPPED, TEST_EDGES, 2, 3, 4).
+/// An operand of `rank` lengths: test_input(CBK_DTYPE_F32, TEST_FLIPPED, TEST_EDGES, 2, 3, 4).
 struct test_operand test_input(cbk_dtype dtype, enum test_view view, enum test_data data,
                                uint32_t rank, ...);
 
