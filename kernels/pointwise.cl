@@ -1,12 +1,13 @@
 #pragma OPENCL FP_CONTRACT OFF
 // pointwise.cl: out[i] = op(a[i], b[i], c[i]) for every position i of a loop nest of up to 8 axes.
 //
-// One text serves every pointwise-like family; operators come from include/*_ops.clh as functions of
-// vectors of W lanes, and types from defines. Each operand has an offset and a stride per axis (0:
-// broadcast); the host (src/opencl/ops/pointwise.c) merges axes, so that dense tensors have one.
+// One text serves every pointwise-like family; operators come from include/*_ops.clh as functions
+// of vectors of W lanes, and types from defines. Each operand has an offset and a stride per axis
+// (0: broadcast); the host (src/opencl/ops/pointwise.c) merges axes, so that dense tensors have one.
 // Operands may share memory only element by element: an item loads before it stores.
 //
-// CPU form, one work-item (local size 1) per block of pieces; a piece is a run of the innermost axis:
+// CPU form, one work-item (local size 1) per block of pieces; a piece is a run of the innermost
+// axis:
 //   pointwise_rows        innermost strides are 0 or 1: vector loads, one load per row for stride 0
 //   pointwise_strided     any innermost strides: lanes one by one
 // GPU form, W elements per work-item, exact grid:
@@ -24,13 +25,11 @@
 //   SCALARS   0..2 arguments p0, p1 of the arithmetic type of dtype word P, after the inputs;
 //             with REVERSED the scalar comes first. Default 0
 //   INDEXED   the first operand is the vector of positions along the (only) axis
-//   STREAM    CPU: element type of OUT if its lanes can bypass the caches. Default: they cannot
+//   STREAM    CPU: element type of OUT if its vectors can bypass the caches, with STREAM_BF16 for
+//             bf16. Default: they cannot
 //   GPU_FORM  GPU form; ALIGNED must be given too
 //   INDEX64   GPU: 64-bit positions and strides. Default 32 bits; the CPU form has always 64
 
-#ifdef __clang__
-#pragma clang diagnostic ignored "-Wpsabi" // functions are inlined: how vectors are passed is moot
-#endif
 #include "types.clh"
 #include "vector.clh"
 #if defined(UNARY)
@@ -58,7 +57,7 @@
 #define SCALARS 0
 #endif
 
-// ---- what depends on the number of operands ------------------------------------------------------
+// ---- what depends on the number of operands -----------------------------------------------------
 
 // BODY(dtype word, pointer, place in the arrays of the walk)
 #define OUTPUT(BODY) BODY(OUT, out, 0)
@@ -115,7 +114,7 @@ constant int lane_numbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 1
 #endif
 
 #ifndef GPU_FORM
-// ---- CPU form --------------------------------------------------------------------------------------
+// ---- CPU form -----------------------------------------------------------------------------------
 
 struct walk {
     long shape[8];             // of the outer axes, outermost first
@@ -133,26 +132,33 @@ struct walk {
 
 // Loads W lanes `stride` elements apart, of which the first n exist; the others repeat the last.
 #define DEFINE_GATHER(T, p, k)                                                                     \
-    inline MATHV(T) gather_##p(global const STORAGE(T) *p, long stride, long n) {                  \
+    static inline MATHV(T) gather_##p(global const STORAGE(T) *p, long stride, long n) {           \
         MATH(T) lanes[W];                                                                          \
-        for (int lane = 0; lane < W; lane++) lanes[lane] = LOAD(T, p, min((long)lane, n - 1) * stride); \
+        for (int lane = 0; lane < W; lane++)                                                       \
+            lanes[lane] = LOAD(T, p, min((long)lane, n - 1) * stride);                             \
         return CAT(vload, W)(0, lanes);                                                            \
     }
 EACH_INPUT(DEFINE_GATHER)
 
-inline void scatter_out(global STORAGE(OUT) *out, long stride, long n, MATHV(OUT) v) {
+static inline void scatter_out(global STORAGE(OUT) *out, long stride, long n, MATHV(OUT) v) {
     MATH(OUT) lanes[W];
     CAT(vstore, W)(v, 0, lanes);
     for (int lane = 0; lane < W; lane++)
         if (lane < n) STORE(OUT, out, lane * stride, lanes[lane]);
 }
 
-inline void store_row(global STORAGE(OUT) *out, long n, bool stream, MATHV(OUT) v) {
+#ifdef STREAM_BF16
+#define ENCODE_STREAM(v) encodev_bf16(v)
+#else
+#define ENCODE_STREAM(v) CAT(CAT(convert_, STREAM), W)(v)
+#endif
+
+static inline void store_row(global STORAGE(OUT) *out, long n, bool stream, MATHV(OUT) v) {
     if (n < W)
         scatter_out(out, 1, n, v);
-#ifdef STREAM
+#if defined(STREAM) && defined(__clang__)
     else if (stream)
-        __builtin_nontemporal_store(CAT(CAT(convert_, STREAM), W)(v), (global VEC(STREAM) *)out);
+        __builtin_nontemporal_store(ENCODE_STREAM(v), (global VEC(STREAM) *)out);
 #endif
     else
         STOREV(OUT, out, 0, v);
@@ -225,7 +231,7 @@ kernel void pointwise_strided(PARAMETERS) {
 }
 
 #else
-// ---- GPU form --------------------------------------------------------------------------------------
+// ---- GPU form -----------------------------------------------------------------------------------
 
 #ifdef INDEX64
 typedef long index_t;
@@ -253,7 +259,7 @@ struct walk {
 #define ADD_FIRST_AXIS(T, p, k) at[k] += i * w->strides[k][0];
 
 // Places of position i, in elements from each operand's offset.
-inline void locate(const struct walk *w, index_t i, index_t *at) {
+static inline void locate(const struct walk *w, index_t i, index_t *at) {
     OUTPUT(START) EACH_INPUT(START)
 #pragma unroll
     for (int axis = 7; axis > 0; axis--) {

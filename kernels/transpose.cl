@@ -1,15 +1,17 @@
 #pragma OPENCL FP_CONTRACT OFF
-// transpose.cl: destination[b][c][r] = source[b][r][c] for matrices whose innermost axes differ: c is
-// contiguous in the source, r in the destination. Elements are moved as unsigned integers.
+// transpose.cl: destination[b][c][r] = source[b][r][c] for matrices whose innermost axes differ: c
+// is contiguous in the source, r in the destination. Elements are moved as unsigned integers.
 //
 //   source       row r at r * source_pitch:      c ->
 //   destination  row c at c * destination_pitch: r ->
 //
 // CPU form, one work-item (local size 1) per run of tiles:
-//   transpose_blocks  a tile is one cache line of columns by 64 rows: it is read line by line, turned
-//                     in a private buffer, and written in runs of 64 elements
-// GPU form, one work-group per tile; tiles are numbered down the source's rows, so that neighbouring
-// groups write neighbouring places:
+//   transpose_blocks  a tile is 32 rows of 256 bytes: it is read 8 rows at a time, turned in a
+//                     private buffer, and written in runs of 32 elements. 16 tiles below each other
+//                     come before the next column of tiles, so that both sides stay in the pages
+//                     they have touched
+// GPU form, one work-group per tile; tiles are numbered down the source's rows, so that
+// neighbouring groups write neighbouring places:
 //   transpose_vector  tiles of 64 x 64 elements of 4 bytes in 4 x 4 blocks turned in registers;
 //                     local memory holds quads [column][row quad ^ (column / 4)], free of bank
 //                     conflicts. Lengths, pitches and offsets are multiples of 4
@@ -17,7 +19,7 @@
 //
 // Defines
 //   T         element type: uchar, ushort, uint, ulong
-//   W         CPU: lanes of a vector of T, a divisor of 64
+//   W         CPU: lanes of a vector of T, a divisor of 32
 //   GPU_FORM  GPU form
 
 #ifndef T
@@ -38,7 +40,8 @@ struct plan {
     int stream; // CPU form: stores should bypass the caches
 };
 
-inline void find_batch(const struct plan *p, long batch, long *source_at, long *destination_at) {
+static inline void find_batch(const struct plan *p, long batch, long *source_at,
+                              long *destination_at) {
     *source_at = p->source_offset;
     *destination_at = p->destination_offset;
     for (int axis = p->batch_rank - 1; axis >= 0; axis--) {
@@ -50,10 +53,13 @@ inline void find_batch(const struct plan *p, long batch, long *source_at, long *
 }
 
 #ifndef GPU_FORM
-// ---- CPU form --------------------------------------------------------------------------------------
+// ---- CPU form -----------------------------------------------------------------------------------
 
-#define TILE_ROWS 64
-#define TILE_COLUMNS (64 / (int)sizeof(T))
+#define TILE_ROWS 32
+#define TILE_BYTES 256
+#define TILE_COLUMNS (TILE_BYTES / (int)sizeof(T))
+#define LINE 64
+#define STRIP 16 // tiles
 typedef CAT(T, W) vector_t;
 
 // The interleaved low and high halves of each 128-bit half of two vectors, as CPUs have them.
@@ -62,8 +68,17 @@ typedef CAT(T, W) vector_t;
 #define LOW_PAIRS(a, b) (uint8)(a.s01, b.s01, a.s45, b.s45)
 #define HIGH_PAIRS(a, b) (uint8)(a.s23, b.s23, a.s67, b.s67)
 
+// A hint that may name any address.
+#ifdef __clang__
+#define PREFETCH(p) __builtin_prefetch((const void *)(ulong)(p))
+#define STREAM(v, p) __builtin_nontemporal_store(v, p)
+#else
+#define PREFETCH(p)
+#define STREAM(v, p) (*(p) = (v))
+#endif
+
 // Reads 8 rows of 8 words and stores the block turned: 8 rows of the buffer.
-inline void turn_words(global const uint *source, long pitch, uint *buffer) {
+static inline void turn_words(global const uint *source, long pitch, uint *buffer) {
     uint8 r0 = vload8(0, source), r1 = vload8(0, source + pitch);
     uint8 r2 = vload8(0, source + 2 * pitch), r3 = vload8(0, source + 3 * pitch);
     uint8 r4 = vload8(0, source + 4 * pitch), r5 = vload8(0, source + 5 * pitch);
@@ -84,19 +99,23 @@ inline void turn_words(global const uint *source, long pitch, uint *buffer) {
     vstore8((uint8)(r3.hi, r7.hi), 0, buffer + 7 * TILE_ROWS);
 }
 
-inline void read_tile(global const T *source, long pitch, int rows, int columns, T *buffer) {
+static inline void read_tile(global const T *source, long pitch, int rows, int columns, T *buffer) {
     if (sizeof(T) == 4 && rows == TILE_ROWS && columns == TILE_COLUMNS) {
-        for (int r = 0; r < TILE_ROWS; r += 8)
-            for (int c = 0; c < TILE_COLUMNS; c += 8)
+        for (int r = 0; r < TILE_ROWS; r += 8) {
+            for (int c = 0; c < TILE_COLUMNS; c += 8) {
+                if (c % (LINE / 4) == 0)
+                    for (int k = r; k < r + 8; k++) PREFETCH(source + k * pitch + c + 2 * LINE / 4);
                 turn_words((global const uint *)(source + r * pitch + c), pitch,
                            (uint *)(buffer + c * TILE_ROWS + r));
+            }
+        }
         return;
     }
     for (int r = 0; r < rows; r++)
         for (int c = 0; c < columns; c++) buffer[c * TILE_ROWS + r] = source[r * pitch + c];
 }
 
-inline void write_tile(global T *destination, long pitch, int rows, int columns, bool stream,
+static inline void write_tile(global T *destination, long pitch, int rows, int columns, bool stream,
                        const T *buffer) {
     for (int c = 0; c < columns; c++) {
         global T *to = destination + c * pitch;
@@ -105,8 +124,7 @@ inline void write_tile(global T *destination, long pitch, int rows, int columns,
             for (int r = 0; r < rows; r++) to[r] = from[r];
         } else if (stream && ((ulong)to & (sizeof(vector_t) - 1)) == 0) {
             for (int r = 0; r < TILE_ROWS; r += W)
-                __builtin_nontemporal_store(CAT(vload, W)(0, from + r),
-                                            (global vector_t *)(to + r));
+                STREAM(CAT(vload, W)(0, from + r), (global vector_t *)(to + r));
         } else {
             for (int r = 0; r < TILE_ROWS; r += W)
                 CAT(vstore, W)(CAT(vload, W)(0, from + r), 0, to + r);
@@ -121,11 +139,15 @@ kernel void transpose_blocks(global T *destination, global const T *source, cons
     long tile = (long)get_global_id(0) * p.tiles_per_item;
     long last = min(tile + p.tiles_per_item, p.tiles);
     for (; tile < last; tile++) {
-        long source_at, destination_at, strip = tile / tile_columns;
-        long row = strip % tile_rows * TILE_ROWS, column = tile % tile_columns * TILE_COLUMNS;
+        long source_at, destination_at;
+        long batch = tile / (tile_rows * tile_columns), place = tile % (tile_rows * tile_columns);
+        long first = place / (STRIP * tile_columns) * STRIP;
+        long height = min(tile_rows - first, (long)STRIP);
+        place %= STRIP * tile_columns;
+        long row = (first + place % height) * TILE_ROWS, column = place / height * TILE_COLUMNS;
         int rows = (int)min(p.rows - row, (long)TILE_ROWS);
         int columns = (int)min(p.columns - column, (long)TILE_COLUMNS);
-        find_batch(&p, strip / tile_rows, &source_at, &destination_at);
+        find_batch(&p, batch, &source_at, &destination_at);
         read_tile(source + source_at + row * p.source_pitch + column, p.source_pitch, rows, columns,
                   buffer);
         write_tile(destination + destination_at + column * p.destination_pitch + row,
@@ -134,7 +156,7 @@ kernel void transpose_blocks(global T *destination, global const T *source, cons
 }
 
 #else
-// ---- GPU form --------------------------------------------------------------------------------------
+// ---- GPU form -----------------------------------------------------------------------------------
 
 // Global size: (row tiles * local size, column tiles, batches).
 kernel void transpose_tile(global T *destination, global const T *source, const struct plan p) {

@@ -152,6 +152,8 @@ static const char *stream_type(cbk_dtype dtype) {
         return "ushort";
     case CBK_DTYPE_U8:
         return "uchar";
+    case CBK_DTYPE_BF16:
+        return "ushort -DSTREAM_BF16";
     default:
         return NULL;
     }

@@ -5,8 +5,8 @@
 
 enum {
     SHORTEST = 8,  ///< axes shorter than this are not worth tiles
-    CPU_ROWS = 64, ///< of a tile
-    CPU_LINE = 64, ///< bytes of a tile's row
+    CPU_ROWS = 32, ///< of a tile
+    CPU_BYTES = 256,///< bytes of a tile's row
     ITEMS_PER_CORE = 16,
     STREAM_BYTES = 32 << 20, ///< as in pointwise.c
     MOST_GROUPS = 65535      ///< along the second and third dimension
@@ -126,7 +126,7 @@ static cbk_status launch_cpu(struct cbk_ocl_stream *stream, cbk_dtype bits, int6
     struct form form = {.bits = bits, .lanes = lanes > 16 ? 16 : lanes < 2 ? 2 : lanes};
     struct cbk_rt_launch launch = {.dimensions = 1, .local = {1}};
     plan->tiles =
-        batches * divide_up(plan->rows, CPU_ROWS) * divide_up(plan->columns, CPU_LINE / size);
+        batches * divide_up(plan->rows, CPU_ROWS) * divide_up(plan->columns, CPU_BYTES / size);
     int64_t items = (int64_t)stream->device->caps->compute_units * ITEMS_PER_CORE;
     plan->tiles_per_item = divide_up(plan->tiles, items);
     if (plan->tiles_per_item < 4) plan->tiles_per_item = 4;
