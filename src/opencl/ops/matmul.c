@@ -5,9 +5,9 @@
 #include "matmul.h"
 
 enum {
-    PACKED_WORK     = 160 * 160 * 160, ///< multiplications from which packing pays (CPU)
-    PACKED_SHORTEST = 24,              ///< rows and columns likewise
-    BLAS_SHORTEST   = 128              ///< m, n and k from which CLBlast is used by itself
+    PACKED_WORK = 160 * 160 * 160, ///< multiplications from which packing pays (CPU)
+    PACKED_SHORTEST = 24,          ///< rows and columns likewise
+    BLAS_SHORTEST = 128            ///< m, n and k from which CLBlast is used by itself
 };
 
 static cbk_status multiply_cpu(struct cbk_ocl_stream *stream, const struct cbk_ocl_product *p) {
@@ -22,15 +22,17 @@ static cbk_status multiply_cpu(struct cbk_ocl_stream *stream, const struct cbk_o
 static cbk_status multiply_gpu(struct cbk_ocl_stream *stream, const struct cbk_ocl_product *p) {
     bool has_vector_rows = p->b.line == 1 || (p->b.run == 1 && p->a.run == 1);
     if (p->m == 1 && p->k > 0 && has_vector_rows) return cbk_ocl_matmul_vector_group(stream, p);
+    if (cbk_ocl_matmul_async_suits(stream, p)) return cbk_ocl_matmul_async(stream, p);
     return cbk_ocl_matmul_tile(stream, p);
 }
 
 /// True where CLBlast is asked for, or is not known to be slower than kernels of ours.
 static bool prefers_blas(const struct cbk_ocl_stream *stream, const struct cbk_ocl_product *p) {
     const struct cbk_rt_caps *caps = stream->device->caps;
-    uint32_t flags                 = stream->device->flags;
+    uint32_t flags = stream->device->flags;
     if (flags & CBK_ROUTE_NO_BLAS) return false;
     if (flags & CBK_ROUTE_BLAS) return true;
+    if (cbk_ocl_matmul_async_suits(stream, p)) return false;
     return !caps->is_cpu && !caps->is_pocl && p->m >= BLAS_SHORTEST && p->n >= BLAS_SHORTEST &&
            p->k >= BLAS_SHORTEST;
 }

@@ -57,15 +57,17 @@ struct cbk_ocl_matmul_program {
     const struct cbk_rt_source *source;
     const char *entry;
     cbk_dtype in, out, acc;
-    uint32_t lanes;                ///< W
-    uint32_t rows;                 ///< MR
-    uint32_t run;                  ///< KC or BK
-    uint32_t panels;               ///< A_PANELS
-    uint32_t group_x, group_y;     ///< LX, LY; group_x alone: THREADS
+    uint32_t lanes;                   ///< W
+    uint32_t rows;                    ///< MR
+    uint32_t run;                     ///< KC or BK
+    uint32_t panels;                  ///< A_PANELS
+    uint32_t group_x, group_y;        ///< LX, LY; group_x alone: THREADS
     uint32_t item_rows, item_columns; ///< TM, TN
-    bool is_aligned;               ///< ALIGNED
-    bool has_index64;              ///< INDEX
-    uint32_t nvidia;               ///< NVIDIA: compute capability whose instructions are used
+    bool is_aligned;                  ///< ALIGNED
+    bool is_whole;                    ///< WHOLE
+    bool has_index64;                 ///< INDEX
+    uint32_t nvidia;                  ///< NVIDIA: compute capability whose instructions are used
+    uint32_t registers;               ///< most for a work-item; follows from the others
 };
 
 cbk_status cbk_ocl_matmul_kernel(struct cbk_ocl_stream *stream,
@@ -106,6 +108,12 @@ cbk_status cbk_ocl_matmul_tile(struct cbk_ocl_stream *stream,
                                const struct cbk_ocl_product *product);
 cbk_status cbk_ocl_matmul_vector_group(struct cbk_ocl_stream *stream,
                                        const struct cbk_ocl_product *product);
+
+/// f32 by asynchronous copies (kernels/matmul_async_f32.cl). False: not for this device or product.
+bool cbk_ocl_matmul_async_suits(const struct cbk_ocl_stream *stream,
+                                const struct cbk_ocl_product *product);
+cbk_status cbk_ocl_matmul_async(struct cbk_ocl_stream *stream,
+                                const struct cbk_ocl_product *product);
 
 /// Can CLBlast take the operands as they are?
 bool cbk_ocl_matmul_blas_fits(const struct cbk_ocl_stream *stream,

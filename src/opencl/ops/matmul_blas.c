@@ -6,12 +6,12 @@ static bool is_row_major(int64_t rows, int64_t columns, int64_t row_stride, int6
                          bool *out_is_transposed, uint64_t *out_ld) {
     if (column_stride == 1 && (rows == 1 || row_stride >= columns)) {
         *out_is_transposed = false;
-        *out_ld            = (uint64_t)(rows == 1 ? columns : row_stride);
+        *out_ld = (uint64_t)(rows == 1 ? columns : row_stride);
         return true;
     }
     if (row_stride == 1 && (columns == 1 || column_stride >= rows)) {
         *out_is_transposed = true;
-        *out_ld            = (uint64_t)(columns == 1 ? rows : column_stride);
+        *out_ld = (uint64_t)(columns == 1 ? rows : column_stride);
         return true;
     }
     return false;
@@ -19,21 +19,21 @@ static bool is_row_major(int64_t rows, int64_t columns, int64_t row_stride, int6
 
 /// The product of the innermost batch axis, or of one matrix.
 static bool describe(const struct cbk_ocl_product *p, struct cbk_rt_gemm *out) {
-    bool is_transposed      = false;
+    bool is_transposed = false;
     const int64_t *strides[3] = {p->batch.strides[CBK_OCL_A], p->batch.strides[CBK_OCL_B],
                                  p->batch.strides[CBK_OCL_C]};
-    bool has_batch          = p->batch.rank > 0;
+    bool has_batch = p->batch.rank > 0;
     if (p->acc != p->in && !(p->acc == CBK_DTYPE_F32 && p->in == CBK_DTYPE_FLEX32)) return false;
     if (p->out_dtype != p->in || cbk_dtype_size(p->in) < 4 || p->in >= CBK_DTYPE_I64) return false;
     *out = (struct cbk_rt_gemm){
-        .is_f64   = p->acc == CBK_DTYPE_F64,
-        .m        = (uint64_t)p->m,
-        .n        = (uint64_t)p->n,
-        .k        = (uint64_t)p->k,
-        .batch    = has_batch ? (uint64_t)p->batch.shape[0] : 1,
-        .a        = p->a.block,
-        .b        = p->b.block,
-        .c        = p->out.block,
+        .is_f64 = p->acc == CBK_DTYPE_F64,
+        .m = (uint64_t)p->m,
+        .n = (uint64_t)p->n,
+        .k = (uint64_t)p->k,
+        .batch = has_batch ? (uint64_t)p->batch.shape[0] : 1,
+        .a = p->a.block,
+        .b = p->b.block,
+        .c = p->out.block,
         .a_offset = (uint64_t)p->a.offset,
         .b_offset = (uint64_t)p->b.offset,
         .c_offset = (uint64_t)p->out.offset,

@@ -5,17 +5,17 @@
 #include "matmul.h"
 
 enum {
-    RUN            = 512,              ///< KC: a panel of b for one run stays near the L1 cache
-    RUN_WIDE       = 384,              ///< with 64-byte vectors
-    SMALL_RUN      = 256,              ///< both operands in private memory
+    RUN = 512,       ///< KC: a panel of b for one run stays near the L1 cache
+    RUN_WIDE = 384,  ///< with 64-byte vectors
+    SMALL_RUN = 256, ///< both operands in private memory
     SMALL_RUN_WIDE = 128,
-    SMALL_COLUMNS  = 4,                ///< COLUMNS of matmul_small.cl
-    PACK_PANELS    = 8,                ///< PANELS of matmul_packed.cl
-    TILE_ROWS      = 192,              ///< of a macro tile, its runs of a stay in the L2 cache
-    TILE_COLUMNS   = 1024,
-    ITEMS_PER_CORE = 4,                ///< for balance
-    SMALL_ITEMS    = 2,                ///< per core, of a small product
-    PACKED_BYTES   = 256 * 1024 * 1024 ///< most temporary memory of one product
+    SMALL_COLUMNS = 4, ///< COLUMNS of matmul_small.cl
+    PACK_PANELS = 8,   ///< PANELS of matmul_packed.cl
+    TILE_ROWS = 192,   ///< of a macro tile, its runs of a stay in the L2 cache
+    TILE_COLUMNS = 1024,
+    ITEMS_PER_CORE = 4,              ///< for balance
+    SMALL_ITEMS = 2,                 ///< per core, of a small product
+    PACKED_BYTES = 256 * 1024 * 1024 ///< most temporary memory of one product
 };
 
 /// The register tile of a device.
@@ -27,11 +27,11 @@ struct tile {
 static struct tile choose_tile(const struct cbk_ocl_stream *stream,
                                const struct cbk_ocl_product *product) {
     uint32_t lanes = stream->device->caps->float_lanes;
-    lanes          = lanes >= 16 ? 16 : lanes >= 8 ? 8 : 4;
+    lanes = lanes >= 16 ? 16 : lanes >= 8 ? 8 : 4;
     struct tile tile = {.rows = lanes == 16 ? 12 : 6};
-    tile.lanes         = cbk_dtype_size(product->acc) == 8 ? lanes / 2 : lanes;
-    tile.columns       = 2 * tile.lanes;
-    tile.row_panels    = cbk_ocl_divide_up(product->m, tile.rows);
+    tile.lanes = cbk_dtype_size(product->acc) == 8 ? lanes / 2 : lanes;
+    tile.columns = 2 * tile.lanes;
+    tile.row_panels = cbk_ocl_divide_up(product->m, tile.rows);
     tile.column_panels = cbk_ocl_divide_up(product->n, tile.columns);
     return tile;
 }
@@ -41,13 +41,13 @@ static struct cbk_ocl_matmul_program make_program(const struct cbk_rt_source *so
                                                   const struct cbk_ocl_product *product,
                                                   const struct tile *tile, uint32_t run) {
     return (struct cbk_ocl_matmul_program){.source = source,
-                                           .entry  = entry,
-                                           .in     = product->in,
-                                           .out    = product->out_dtype,
-                                           .acc    = product->acc,
-                                           .lanes  = tile->lanes,
-                                           .rows   = tile->rows,
-                                           .run    = run};
+                                           .entry = entry,
+                                           .in = product->in,
+                                           .out = product->out_dtype,
+                                           .acc = product->acc,
+                                           .lanes = tile->lanes,
+                                           .rows = tile->rows,
+                                           .run = run};
 }
 
 static bool is_wide(const struct tile *tile) {
@@ -56,11 +56,11 @@ static bool is_wide(const struct tile *tile) {
 
 /// Does the output hold the sums of a run exactly?
 static bool out_is_acc(const struct cbk_ocl_product *product) {
-    return product->acc == CBK_DTYPE_F32 ? product->out_dtype == CBK_DTYPE_F32 ||
-                                               product->out_dtype == CBK_DTYPE_FLEX32
-           : product->acc == CBK_DTYPE_F64 ? product->out_dtype == CBK_DTYPE_F64
-                                           : cbk_dtype_size(product->out_dtype) ==
-                                                 cbk_dtype_size(product->acc);
+    return product->acc == CBK_DTYPE_F32
+               ? product->out_dtype == CBK_DTYPE_F32 || product->out_dtype == CBK_DTYPE_FLEX32
+           : product->acc == CBK_DTYPE_F64
+               ? product->out_dtype == CBK_DTYPE_F64
+               : cbk_dtype_size(product->out_dtype) == cbk_dtype_size(product->acc);
 }
 
 /// Elements of the sums between runs, 0 if they need no place of their own.
@@ -71,10 +71,10 @@ static int64_t sums_count(const struct cbk_ocl_product *product, const struct ti
 }
 
 static void launch_items(struct cbk_rt_launch *launch, int64_t items) {
-    launch->operation  = "matmul";
+    launch->operation = "matmul";
     launch->dimensions = 1;
-    launch->global[0]  = (size_t)items;
-    launch->local[0]   = 1;
+    launch->global[0] = (size_t)items;
+    launch->local[0] = 1;
 }
 
 // ---- packed --------------------------------------------------------------------------------------
@@ -89,13 +89,13 @@ struct packing {
 
 static struct packing plan_packing(const struct cbk_ocl_product *product, const struct tile *tile) {
     const struct cbk_ocl_batch *batch = &product->batch;
-    struct packing packing            = {.matrices = 1};
+    struct packing packing = {.matrices = 1};
     for (int64_t i = 0; i < batch->rank; i++) {
         int64_t stride = batch->strides[CBK_OCL_B][i];
         if (stride == 0) continue;
         packing.numbers[i] = packing.matrices;
         packing.matrices *= batch->shape[i];
-        packing.distinct.shape[packing.distinct.rank]        = batch->shape[i];
+        packing.distinct.shape[packing.distinct.rank] = batch->shape[i];
         packing.distinct.strides[0][packing.distinct.rank++] = stride;
     }
     packing.count = packing.matrices * tile->column_panels * tile->columns * product->k;
@@ -106,7 +106,7 @@ static cbk_status pack_b(struct cbk_ocl_stream *stream, const struct cbk_ocl_pro
                          const struct cbk_ocl_matmul_program *program, const struct tile *tile,
                          const struct packing *packing, const struct cbk_ocl_matrix *packed) {
     struct cbk_rt_launch launch = {0};
-    cbk_status status           = cbk_ocl_matmul_kernel(stream, program, &launch.kernel);
+    cbk_status status = cbk_ocl_matmul_kernel(stream, program, &launch.kernel);
     if (status != CBK_OK) return status;
     cbk_ocl_arg_matrix(&launch, &product->b, CBK_RT_READ);
     cbk_ocl_arg_size(&launch, &product->n);
@@ -125,8 +125,8 @@ static uint32_t choose_a_panels(const struct cbk_ocl_stream *stream,
                                 const struct cbk_ocl_product *product, const struct tile *tile,
                                 uint32_t run) {
     uint64_t panel_bytes = (uint64_t)tile->rows * run * cbk_dtype_size(product->acc);
-    uint64_t panels      = stream->device->caps->local_memory_bytes / 2 / panel_bytes;
-    uint32_t most        = TILE_ROWS / tile->rows;
+    uint64_t panels = stream->device->caps->local_memory_bytes / 2 / panel_bytes;
+    uint32_t most = TILE_ROWS / tile->rows;
     return panels < 1 ? 1 : panels > most ? most : (uint32_t)panels;
 }
 
@@ -135,10 +135,10 @@ static void choose_macro_tile(const struct cbk_ocl_stream *stream,
                               const struct cbk_ocl_product *product, const struct tile *tile,
                               int64_t a_panels, int64_t *out_rows, int64_t *out_columns) {
     int64_t wanted = (int64_t)stream->device->caps->compute_units * ITEMS_PER_CORE;
-    int64_t down   = cbk_ocl_divide_up(tile->row_panels, a_panels);
+    int64_t down = cbk_ocl_divide_up(tile->row_panels, a_panels);
     int64_t across = cbk_ocl_divide_up(tile->column_panels, TILE_COLUMNS / tile->columns);
     while (product->matrices * down * across < wanted) {
-        int64_t rows    = cbk_ocl_divide_up(tile->row_panels, down);
+        int64_t rows = cbk_ocl_divide_up(tile->row_panels, down);
         int64_t columns = cbk_ocl_divide_up(tile->column_panels, across);
         if (rows * tile->rows >= columns * tile->columns && rows > 4)
             down++;
@@ -147,7 +147,7 @@ static void choose_macro_tile(const struct cbk_ocl_stream *stream,
         else
             break;
     }
-    *out_rows    = cbk_ocl_divide_up(tile->row_panels, down);
+    *out_rows = cbk_ocl_divide_up(tile->row_panels, down);
     *out_columns = cbk_ocl_divide_up(tile->column_panels, across);
 }
 
@@ -158,7 +158,7 @@ static cbk_status multiply_packed(struct cbk_ocl_stream *stream,
                                   const struct cbk_ocl_matrix *packed,
                                   const struct cbk_ocl_matrix *sums) {
     struct cbk_rt_launch launch = {0};
-    struct cbk_ocl_batch batch  = product->batch;
+    struct cbk_ocl_batch batch = product->batch;
     int64_t rows, columns;
     cbk_status status = cbk_ocl_matmul_kernel(stream, program, &launch.kernel);
     if (status != CBK_OK) return status;
@@ -186,8 +186,8 @@ static cbk_status multiply_packed(struct cbk_ocl_stream *stream,
 static cbk_status run_packed(struct cbk_ocl_stream *stream, const struct cbk_ocl_product *product,
                              const struct tile *tile, const struct packing *packing, uint32_t run) {
     struct cbk_ocl_matrix packed = {0}, sums = {0};
-    int64_t sums_length          = sums_count(product, tile, run);
-    cbk_status status            = CBK_OK;
+    int64_t sums_length = sums_count(product, tile, run);
+    cbk_status status = CBK_OK;
     struct cbk_ocl_matmul_program program =
         make_program(&cbk_kernel_matmul_packed, "pack_b", product, tile, run);
     program.panels = choose_a_panels(stream, product, tile, run);
@@ -208,10 +208,10 @@ done:
 
 cbk_status cbk_ocl_matmul_packed(struct cbk_ocl_stream *stream,
                                  const struct cbk_ocl_product *product) {
-    struct tile tile       = choose_tile(stream, product);
-    uint32_t run           = is_wide(&tile) ? RUN_WIDE : RUN;
+    struct tile tile = choose_tile(stream, product);
+    uint32_t run = is_wide(&tile) ? RUN_WIDE : RUN;
     struct packing packing = plan_packing(product, &tile);
-    int64_t elements       = packing.count + sums_count(product, &tile, run);
+    int64_t elements = packing.count + sums_count(product, &tile, run);
     if (elements * (int64_t)cbk_dtype_size(product->acc) > PACKED_BYTES) {
         struct cbk_ocl_product first, second;
         if (!cbk_ocl_product_halve(product, 64, &first, &second))
@@ -224,8 +224,7 @@ cbk_status cbk_ocl_matmul_packed(struct cbk_ocl_stream *stream,
 
 // ---- small ---------------------------------------------------------------------------------------
 
-static cbk_status launch_small(struct cbk_ocl_stream *stream,
-                               const struct cbk_ocl_product *product,
+static cbk_status launch_small(struct cbk_ocl_stream *stream, const struct cbk_ocl_product *product,
                                const struct cbk_ocl_matmul_program *program,
                                const struct tile *tile, const struct cbk_ocl_matrix *sums) {
     struct cbk_rt_launch launch = {0};
@@ -238,7 +237,7 @@ static cbk_status launch_small(struct cbk_ocl_stream *stream,
     if (down > most_down) down = most_down;
     int64_t block_rows = cbk_ocl_divide_up(tile->row_panels, down);
     int64_t units = product->matrices * across * cbk_ocl_divide_up(tile->row_panels, block_rows);
-    int64_t per_item  = cbk_ocl_divide_up(units, 8 * wanted);
+    int64_t per_item = cbk_ocl_divide_up(units, 8 * wanted);
     cbk_status status = cbk_ocl_matmul_kernel(stream, program, &launch.kernel);
     if (status != CBK_OK) return status;
     cbk_ocl_arg_matrix(&launch, &product->a, CBK_RT_READ);
@@ -264,16 +263,15 @@ static cbk_status launch_small(struct cbk_ocl_stream *stream,
 
 cbk_status cbk_ocl_matmul_small(struct cbk_ocl_stream *stream,
                                 const struct cbk_ocl_product *product) {
-    struct tile tile           = choose_tile(stream, product);
-    uint32_t run               = is_wide(&tile) ? SMALL_RUN_WIDE : SMALL_RUN;
-    int64_t sums_length        = sums_count(product, &tile, run);
+    struct tile tile = choose_tile(stream, product);
+    uint32_t run = is_wide(&tile) ? SMALL_RUN_WIDE : SMALL_RUN;
+    int64_t sums_length = sums_count(product, &tile, run);
     struct cbk_ocl_matrix sums = {.block = product->out.block};
     struct cbk_ocl_matmul_program program =
         make_program(&cbk_kernel_matmul_small, "multiply", product, &tile, run);
     cbk_status status = CBK_OK;
 
-    if (sums_length > 0)
-        RT_TRY(cbk_ocl_matmul_temporary(stream, product->acc, sums_length, &sums));
+    if (sums_length > 0) RT_TRY(cbk_ocl_matmul_temporary(stream, product->acc, sums_length, &sums));
     RT_TRY(launch_small(stream, product, &program, &tile, &sums));
 done:
     if (sums_length > 0 && sums.block != NULL) cbk_rt_free(stream->device->rt, &sums.block);
@@ -283,10 +281,10 @@ done:
 // ---- one row -------------------------------------------------------------------------------------
 
 enum {
-    CHUNK         = 512,  ///< of matmul_vector.cl
-    DOTS          = 16,   ///< columns of a work-item of dots
+    CHUNK = 512,         ///< of matmul_vector.cl
+    DOTS = 16,           ///< columns of a work-item of dots
     SHORTEST_PART = 512, ///< of k
-    MOST_PARTS    = 64
+    MOST_PARTS = 64
 };
 
 static void add_vector_args(struct cbk_rt_launch *launch, const struct cbk_ocl_product *product) {
@@ -298,8 +296,8 @@ static void add_vector_args(struct cbk_rt_launch *launch, const struct cbk_ocl_p
 static cbk_status launch_dots(struct cbk_ocl_stream *stream, const struct cbk_ocl_product *product,
                               const struct cbk_ocl_matmul_program *program) {
     struct cbk_rt_launch launch = {0};
-    int64_t per_item            = DOTS;
-    cbk_status status           = cbk_ocl_matmul_kernel(stream, program, &launch.kernel);
+    int64_t per_item = DOTS;
+    cbk_status status = cbk_ocl_matmul_kernel(stream, program, &launch.kernel);
     if (status != CBK_OK) return status;
     add_vector_args(&launch, product);
     cbk_ocl_arg_size(&launch, &product->n);
@@ -317,8 +315,8 @@ static cbk_status launch_add_parts(struct cbk_ocl_stream *stream,
                                    struct cbk_ocl_matmul_program program,
                                    const struct cbk_ocl_matrix *partial, int64_t parts) {
     struct cbk_rt_launch launch = {0};
-    program.entry               = "add_parts";
-    cbk_status status           = cbk_ocl_matmul_kernel(stream, &program, &launch.kernel);
+    program.entry = "add_parts";
+    cbk_status status = cbk_ocl_matmul_kernel(stream, &program, &launch.kernel);
     if (status != CBK_OK) return status;
     cbk_ocl_arg_matrix(&launch, partial, CBK_RT_READ);
     cbk_ocl_arg_matrix(&launch, &product->out, CBK_RT_WRITE);
@@ -343,8 +341,8 @@ static cbk_status launch_columns(struct cbk_ocl_stream *stream,
                                  const struct cbk_ocl_matrix *partial, int64_t chunks,
                                  int64_t parts) {
     struct cbk_rt_launch launch = {0};
-    int64_t part                = cbk_ocl_divide_up(product->k, parts);
-    cbk_status status           = cbk_ocl_matmul_kernel(stream, program, &launch.kernel);
+    int64_t part = cbk_ocl_divide_up(product->k, parts);
+    cbk_status status = cbk_ocl_matmul_kernel(stream, program, &launch.kernel);
     if (status != CBK_OK) return status;
     add_vector_args(&launch, product);
     cbk_ocl_arg_matrix(&launch, partial, CBK_RT_WRITE);
@@ -363,16 +361,16 @@ static cbk_status launch_columns(struct cbk_ocl_stream *stream,
 cbk_status cbk_ocl_matmul_vector(struct cbk_ocl_stream *stream,
                                  const struct cbk_ocl_product *product) {
     struct tile tile = choose_tile(stream, product);
-    tile.rows        = 0;
+    tile.rows = 0;
     struct cbk_ocl_matmul_program program =
         make_program(&cbk_kernel_matmul_vector, "dots", product, &tile, 0);
     if (product->b.line != 1) return launch_dots(stream, product, &program);
 
     struct cbk_ocl_matrix partial = {.block = product->out.block};
-    int64_t chunks    = product->matrices * cbk_ocl_divide_up(product->n, CHUNK);
-    int64_t parts     = choose_parts(product, chunks);
+    int64_t chunks = product->matrices * cbk_ocl_divide_up(product->n, CHUNK);
+    int64_t parts = choose_parts(product, chunks);
     cbk_status status = CBK_OK;
-    program.entry     = "columns";
+    program.entry = "columns";
     if (parts > 1)
         RT_TRY(cbk_ocl_matmul_temporary(stream, product->acc,
                                         parts * product->matrices * product->n, &partial));

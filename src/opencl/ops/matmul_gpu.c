@@ -29,11 +29,10 @@ static const struct form *choose_form(const struct cbk_rt_caps *caps,
     const uint32_t last = sizeof forms / sizeof *forms - 1;
     for (uint32_t i = 0; i < last; i++) {
         const struct form *form = &forms[i];
-        uint64_t bytes = 2ull * form->step * (form->group * form->item + 1) *
-                         cbk_dtype_size(product->acc);
+        uint64_t bytes =
+            2ull * form->step * (form->group * form->item + 1) * cbk_dtype_size(product->acc);
         if (form->group * form->group <= caps->max_work_group &&
-            bytes <= caps->local_memory_bytes &&
-            tile_count(product, form) >= form->least_tiles)
+            bytes <= caps->local_memory_bytes && tile_count(product, form) >= form->least_tiles)
             return form;
     }
     return &forms[last];
@@ -53,38 +52,37 @@ static struct cbk_ocl_matmul_program make_program(const struct cbk_rt_source *so
                                                   const char *entry,
                                                   const struct cbk_ocl_product *product) {
     return (struct cbk_ocl_matmul_program){.source = source,
-                                           .entry  = entry,
-                                           .in     = product->in,
-                                           .out    = product->out_dtype,
-                                           .acc    = product->acc};
+                                           .entry = entry,
+                                           .in = product->in,
+                                           .out = product->out_dtype,
+                                           .acc = product->acc};
 }
 
 static struct cbk_ocl_matmul_program tile_program(const struct cbk_ocl_stream *stream,
                                                   const struct cbk_ocl_product *product,
                                                   const struct form *form, const char *entry) {
-    struct cbk_ocl_matmul_program program =
-        make_program(&cbk_kernel_matmul_tile, entry, product);
+    struct cbk_ocl_matmul_program program = make_program(&cbk_kernel_matmul_tile, entry, product);
     program.run = form->step;
     program.group_x = program.group_y = form->group;
     program.item_rows = program.item_columns = form->item;
-    program.has_index64 = (stream->device->flags & CBK_INDEX_64) != 0 ||
-                          !cbk_ocl_product_fits_32bit(product);
+    program.has_index64 =
+        (stream->device->flags & CBK_INDEX_64) != 0 || !cbk_ocl_product_fits_32bit(product);
     return program;
 }
 
 static void launch_groups(struct cbk_rt_launch *launch, int64_t groups, size_t local) {
-    launch->operation  = "matmul";
+    launch->operation = "matmul";
     launch->dimensions = 1;
-    launch->global[0]  = (size_t)groups * local;
-    launch->local[0]   = local;
+    launch->global[0] = (size_t)groups * local;
+    launch->local[0] = local;
 }
 
-static cbk_status launch_tiles(struct cbk_ocl_stream *stream,
-                               const struct cbk_ocl_product *product, const struct form *form,
-                               const struct cbk_ocl_matrix *partial, int64_t splits) {
+static cbk_status launch_tiles(struct cbk_ocl_stream *stream, const struct cbk_ocl_product *product,
+                               const struct form *form, const struct cbk_ocl_matrix *partial,
+                               int64_t splits) {
     const struct cbk_ocl_matmul_program program = tile_program(stream, product, form, "multiply");
-    struct cbk_rt_launch launch                 = {0};
-    int64_t split     = splits == 1 ? product->k : cbk_ocl_divide_up(product->k, splits);
+    struct cbk_rt_launch launch = {0};
+    int64_t split = splits == 1 ? product->k : cbk_ocl_divide_up(product->k, splits);
     cbk_status status = cbk_ocl_matmul_kernel(stream, &program, &launch.kernel);
     if (status != CBK_OK) return status;
     cbk_ocl_arg_matrix(&launch, &product->a, CBK_RT_READ);
@@ -103,8 +101,7 @@ static cbk_status launch_tiles(struct cbk_ocl_stream *stream,
     cbk_ocl_arg_size(&launch, &splits);
     cbk_ocl_arg_size(&launch, &split);
     cbk_rt_arg_value(&launch, &product->batch, sizeof product->batch);
-    launch_groups(&launch, tile_count(product, form) * splits,
-                  (size_t)form->group * form->group);
+    launch_groups(&launch, tile_count(product, form) * splits, (size_t)form->group * form->group);
     return cbk_rt_launch(stream->rt, &launch);
 }
 
@@ -112,10 +109,9 @@ cbk_status cbk_ocl_matmul_add_splits(struct cbk_ocl_stream *stream,
                                      const struct cbk_ocl_product *product,
                                      const struct cbk_ocl_matrix *partial, int64_t splits) {
     const struct form *form = choose_form(stream->device->caps, product);
-    const struct cbk_ocl_matmul_program program =
-        tile_program(stream, product, form, "add_splits");
+    const struct cbk_ocl_matmul_program program = tile_program(stream, product, form, "add_splits");
     struct cbk_rt_launch launch = {0};
-    cbk_status status           = cbk_ocl_matmul_kernel(stream, &program, &launch.kernel);
+    cbk_status status = cbk_ocl_matmul_kernel(stream, &program, &launch.kernel);
     if (status != CBK_OK) return status;
     cbk_ocl_arg_matrix(&launch, partial, CBK_RT_READ);
     cbk_ocl_arg_matrix(&launch, &product->out, CBK_RT_WRITE);
@@ -135,15 +131,14 @@ cbk_status cbk_ocl_matmul_add_splits(struct cbk_ocl_stream *stream,
 
 cbk_status cbk_ocl_matmul_tile(struct cbk_ocl_stream *stream,
                                const struct cbk_ocl_product *product) {
-    const struct form *form       = choose_form(stream->device->caps, product);
-    int64_t splits                = choose_splits(product);
+    const struct form *form = choose_form(stream->device->caps, product);
+    int64_t splits = choose_splits(product);
     struct cbk_ocl_matrix partial = {.block = product->out.block};
-    cbk_status status             = CBK_OK;
+    cbk_status status = CBK_OK;
 
     if (splits > 1)
-        RT_TRY(cbk_ocl_matmul_temporary(stream, product->acc,
-                                        splits * product->matrices * product->m * product->n,
-                                        &partial));
+        RT_TRY(cbk_ocl_matmul_temporary(
+            stream, product->acc, splits * product->matrices * product->m * product->n, &partial));
     RT_TRY(launch_tiles(stream, product, form, &partial, splits));
     if (splits > 1) RT_TRY(cbk_ocl_matmul_add_splits(stream, product, &partial, splits));
 done:
@@ -154,10 +149,10 @@ done:
 // ---- one row -------------------------------------------------------------------------------------
 
 enum {
-    VECTOR_LANES   = 4,
+    VECTOR_LANES = 4,
     VECTOR_COLUMNS = 64, ///< COLUMNS of matmul_vector_group.cl
-    VECTOR_BLOCKS  = 128, ///< of that many columns that fill a device
-    SHORTEST_PART  = 512  ///< of k
+    VECTOR_BLOCKS = 128, ///< of that many columns that fill a device
+    SHORTEST_PART = 512  ///< of k
 };
 
 /// A plan for one row: work-items of a group, those that share a column, pieces of k.
@@ -180,14 +175,14 @@ static int64_t choose_part(const struct cbk_ocl_product *product) {
 static struct vector_plan plan_vector(const struct cbk_rt_caps *caps,
                                       const struct cbk_ocl_product *product) {
     struct vector_plan plan = {.threads = caps->max_work_group >= 256 ? 256 : 64};
-    int64_t per_group       = VECTOR_COLUMNS;
+    int64_t per_group = VECTOR_COLUMNS;
     if (product->b.line != 1) {
         plan.lanes = 4;
         while (plan.lanes < 64 && plan.lanes * VECTOR_LANES * 4 < product->k) plan.lanes *= 2;
         per_group = plan.threads / (uint32_t)plan.lanes;
     }
-    plan.part   = choose_part(product);
-    plan.parts  = cbk_ocl_divide_up(product->k, plan.part);
+    plan.part = choose_part(product);
+    plan.parts = cbk_ocl_divide_up(product->k, plan.part);
     plan.groups = product->matrices * cbk_ocl_divide_up(product->n, per_group) * plan.parts;
     return plan;
 }
@@ -204,14 +199,14 @@ static cbk_status launch_vector(struct cbk_ocl_stream *stream,
                                 const struct cbk_ocl_product *product,
                                 const struct vector_plan *plan,
                                 const struct cbk_ocl_matrix *partial) {
-    const bool is_dots          = plan->lanes != 0;
+    const bool is_dots = plan->lanes != 0;
     struct cbk_rt_launch launch = {0};
-    struct cbk_ocl_matmul_program program = make_program(
-        &cbk_kernel_matmul_vector_group, is_dots ? "dots" : "columns", product);
-    program.lanes      = VECTOR_LANES;
-    program.group_x    = plan->threads;
+    struct cbk_ocl_matmul_program program =
+        make_program(&cbk_kernel_matmul_vector_group, is_dots ? "dots" : "columns", product);
+    program.lanes = VECTOR_LANES;
+    program.group_x = plan->threads;
     program.is_aligned = is_aligned(product);
-    cbk_status status  = cbk_ocl_matmul_kernel(stream, &program, &launch.kernel);
+    cbk_status status = cbk_ocl_matmul_kernel(stream, &program, &launch.kernel);
     if (status != CBK_OK) return status;
     cbk_ocl_arg_matrix(&launch, &product->a, CBK_RT_READ);
     cbk_ocl_arg_matrix(&launch, &product->b, CBK_RT_READ);
@@ -234,7 +229,7 @@ cbk_status cbk_ocl_matmul_vector_group(struct cbk_ocl_stream *stream,
                                        const struct cbk_ocl_product *product) {
     const struct vector_plan plan = plan_vector(stream->device->caps, product);
     struct cbk_ocl_matrix partial = {.block = product->out.block};
-    cbk_status status             = CBK_OK;
+    cbk_status status = CBK_OK;
 
     if (plan.parts > 1)
         RT_TRY(cbk_ocl_matmul_temporary(stream, product->acc,

@@ -51,7 +51,7 @@ static void fold_lines(struct cbk_ocl_product *p, int lines, int repeated, int64
             !continues(batch->strides[CBK_OCL_C][i], *out_stride, *count))
             continue;
         if (*count == 1) {
-            *stride     = batch->strides[lines][i];
+            *stride = batch->strides[lines][i];
             *out_stride = batch->strides[CBK_OCL_C][i];
         }
         *count *= batch->shape[i];
@@ -83,7 +83,7 @@ static void transpose(struct cbk_ocl_product *p) {
     p->a = p->b, p->b = a;
     p->out.line = p->out.run, p->out.run = line;
     for (int64_t i = 0; i < p->batch.rank; i++) {
-        int64_t stride                 = p->batch.strides[CBK_OCL_A][i];
+        int64_t stride = p->batch.strides[CBK_OCL_A][i];
         p->batch.strides[CBK_OCL_A][i] = p->batch.strides[CBK_OCL_B][i];
         p->batch.strides[CBK_OCL_B][i] = stride;
     }
@@ -102,12 +102,12 @@ void cbk_ocl_product_init(const cbk_op *op, struct cbk_ocl_product *out) {
     const cbk_tensor_meta *const metas[3] = {a.meta, b.meta, c.meta};
     uint32_t row_a = a.meta->rank - 2, row_b = b.meta->rank - 2, row_c = c.meta->rank - 2;
     *out = (struct cbk_ocl_product){
-        .in        = a.meta->dtype,
+        .in = a.meta->dtype,
         .out_dtype = c.meta->dtype,
-        .acc       = cbk_ocl_matmul_accumulator(a.meta->dtype, c.meta->dtype),
-        .m         = c.meta->shape[row_c],
-        .n         = c.meta->shape[row_c + 1],
-        .k         = a.meta->shape[row_a + 1],
+        .acc = cbk_ocl_matmul_accumulator(a.meta->dtype, c.meta->dtype),
+        .m = c.meta->shape[row_c],
+        .n = c.meta->shape[row_c + 1],
+        .k = a.meta->shape[row_a + 1],
         .a = {a.block, a.offset, a.meta->strides[row_a], a.meta->strides[row_a + 1]},
         .b = {b.block, b.offset, b.meta->strides[row_b + 1], b.meta->strides[row_b]},
         .out = {c.block, c.offset, c.meta->strides[row_c], c.meta->strides[row_c + 1]},
@@ -132,10 +132,10 @@ static void halve_batch(struct cbk_ocl_product *first, struct cbk_ocl_product *s
     struct cbk_ocl_batch *batch = &first->batch;
     int64_t axis = batch->rank - 1, length = batch->shape[axis], kept = length / 2;
     int64_t others = first->matrices / length;
-    batch->shape[axis]         = kept;
-    second->batch.shape[axis]  = length - kept;
-    first->matrices            = others * kept;
-    second->matrices           = others * (length - kept);
+    batch->shape[axis] = kept;
+    second->batch.shape[axis] = length - kept;
+    first->matrices = others * kept;
+    second->matrices = others * (length - kept);
     second->a.offset += kept * batch->strides[CBK_OCL_A][axis];
     second->b.offset += kept * batch->strides[CBK_OCL_B][axis];
     second->out.offset += kept * batch->strides[CBK_OCL_C][axis];
@@ -150,7 +150,7 @@ bool cbk_ocl_product_halve(const struct cbk_ocl_product *product, int64_t multip
         return true;
     }
     if (kept == 0) return false;
-    first->n  = kept;
+    first->n = kept;
     second->n = product->n - kept;
     second->b.offset += kept * product->b.line;
     second->out.offset += kept * product->out.run;

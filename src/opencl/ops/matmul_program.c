@@ -11,18 +11,22 @@ static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines
     const struct cbk_ocl_matmul_program *program = spec->context;
     cbk_rt_text_add(defines, " -DX=%s -DY=%s -DACC=%s", cbk_ocl_dtype_word(program->in),
                     cbk_ocl_dtype_word(program->out), cbk_ocl_dtype_word(program->acc));
-    bool has_rows = program->group_y != 0;
+    bool has_steps = program->group_y != 0 || program->nvidia != 0;
+    bool has_index = program->group_y != 0;
     add_number(defines, "W", program->lanes);
     add_number(defines, "MR", program->rows);
-    add_number(defines, has_rows ? "BK" : "KC", program->run);
+    add_number(defines, has_steps ? "BK" : "KC", program->run);
     add_number(defines, "A_PANELS", program->panels);
-    add_number(defines, has_rows ? "LX" : "THREADS", program->group_x);
+    add_number(defines, has_index ? "LX" : "THREADS", program->group_x);
     add_number(defines, "LY", program->group_y);
     add_number(defines, "TM", program->item_rows);
     add_number(defines, "TN", program->item_columns);
-    if (has_rows) cbk_rt_text_add(defines, " -DINDEX=%s", program->has_index64 ? "long" : "int");
+    if (has_index) cbk_rt_text_add(defines, " -DINDEX=%s", program->has_index64 ? "long" : "int");
     if (program->is_aligned) cbk_rt_text_add(defines, " -DALIGNED");
+    if (program->is_whole) cbk_rt_text_add(defines, " -DWHOLE");
     add_number(defines, "NVIDIA", program->nvidia);
+    if (program->registers != 0)
+        cbk_rt_text_add(defines, " -cl-nv-maxrregcount=%u", (unsigned)program->registers);
 }
 
 static struct cbk_rt_spec make_spec(const struct cbk_ocl_matmul_program *p) {
@@ -30,7 +34,8 @@ static struct cbk_rt_spec make_spec(const struct cbk_ocl_matmul_program *p) {
         .source = p->source, .entry = p->entry, .describe = describe, .context = p};
     spec.key[0] = p->in | (uint64_t)p->out << 8 | (uint64_t)p->acc << 16 |
                   (uint64_t)p->lanes << 24 | (uint64_t)p->rows << 32 | (uint64_t)p->run << 40 |
-                  (uint64_t)p->is_aligned << 56 | (uint64_t)p->has_index64 << 57;
+                  (uint64_t)p->is_aligned << 56 | (uint64_t)p->has_index64 << 57 |
+                  (uint64_t)p->is_whole << 58;
     spec.key[1] = p->group_x | (uint64_t)p->group_y << 16 | (uint64_t)p->item_rows << 24 |
                   (uint64_t)p->item_columns << 32 | (uint64_t)p->nvidia << 40 |
                   (uint64_t)p->panels << 48;
@@ -46,8 +51,8 @@ cbk_status cbk_ocl_matmul_kernel(struct cbk_ocl_stream *stream,
 
 cbk_status cbk_ocl_matmul_temporary(struct cbk_ocl_stream *stream, cbk_dtype acc, int64_t count,
                                     struct cbk_ocl_matrix *out) {
-    uint32_t size     = cbk_dtype_size(acc);
-    out->block        = NULL;
+    uint32_t size = cbk_dtype_size(acc);
+    out->block = NULL;
     cbk_status status = cbk_rt_alloc(stream->rt, (uint64_t)count * size, &out->block);
     if (status == CBK_OK) out->offset = (int64_t)(cbk_rt_block_offset(out->block) / size);
     return status;
@@ -62,7 +67,7 @@ struct visit {
 };
 
 static void visit_program(const struct visit *visit, struct cbk_ocl_matmul_program program) {
-    program.in  = visit->program.in;
+    program.in = visit->program.in;
     program.out = visit->program.out;
     program.acc = visit->program.acc;
     const struct cbk_rt_spec spec = make_spec(&program);
@@ -72,15 +77,18 @@ static void visit_program(const struct visit *visit, struct cbk_ocl_matmul_progr
 static void visit_cpu_forms(const struct visit *visit) {
     const uint32_t halves = cbk_dtype_size(visit->program.acc) == 8 ? 2 : 1;
     for (uint32_t lanes = 4; lanes <= 16; lanes *= 2) {
-        struct cbk_ocl_matmul_program program = {
-            .source = &cbk_kernel_matmul_packed, .entry = "multiply", .lanes = lanes / halves,
-            .rows = lanes == 16 ? 12 : 6, .run = 512, .panels = 16};
+        struct cbk_ocl_matmul_program program = {.source = &cbk_kernel_matmul_packed,
+                                                 .entry = "multiply",
+                                                 .lanes = lanes / halves,
+                                                 .rows = lanes == 16 ? 12 : 6,
+                                                 .run = 512,
+                                                 .panels = 16};
         visit_program(visit, program);
         program.source = &cbk_kernel_matmul_small;
         program.panels = 0;
         visit_program(visit, program);
         program.source = &cbk_kernel_matmul_vector;
-        program.entry  = "columns";
+        program.entry = "columns";
         program.rows = program.run = 0;
         visit_program(visit, program);
     }
@@ -88,29 +96,46 @@ static void visit_cpu_forms(const struct visit *visit) {
 
 static void visit_gpu_forms(const struct visit *visit) {
     for (uint32_t form = 0; form < 4; form++) {
-        struct cbk_ocl_matmul_program program = {
-            .source = &cbk_kernel_matmul_tile, .entry = "multiply",
-            .run = form & 1 ? 8 : 16, .group_x = 16, .group_y = 16,
-            .item_rows = form & 1 ? 8 : 4, .item_columns = form & 1 ? 8 : 4,
-            .has_index64 = (form & 2) != 0};
+        struct cbk_ocl_matmul_program program = {.source = &cbk_kernel_matmul_tile,
+                                                 .entry = "multiply",
+                                                 .run = form & 1 ? 8 : 16,
+                                                 .group_x = 16,
+                                                 .group_y = 16,
+                                                 .item_rows = form & 1 ? 8 : 4,
+                                                 .item_columns = form & 1 ? 8 : 4,
+                                                 .has_index64 = (form & 2) != 0};
         visit_program(visit, program);
     }
     for (uint32_t form = 0; form < 4; form++)
-        visit_program(visit, (struct cbk_ocl_matmul_program){
-                                 .source = &cbk_kernel_matmul_vector_group, .entry = "dots",
-                                 .lanes = 4, .group_x = form & 1 ? 64 : 256,
-                                 .is_aligned = (form & 2) != 0});
+        visit_program(visit,
+                      (struct cbk_ocl_matmul_program){.source = &cbk_kernel_matmul_vector_group,
+                                                      .entry = "dots",
+                                                      .lanes = 4,
+                                                      .group_x = form & 1 ? 64 : 256,
+                                                      .is_aligned = (form & 2) != 0});
+}
+
+static void visit_nvidia_forms(const struct visit *visit) {
+    const struct cbk_ocl_matmul_program *types = &visit->program;
+    if (types->in != CBK_DTYPE_F32 || types->acc != CBK_DTYPE_F32) return;
+    for (uint32_t form = 0; form < 4; form++)
+        visit_program(visit, (struct cbk_ocl_matmul_program){.source = &cbk_kernel_matmul_async_f32,
+                                                             .entry = "multiply",
+                                                             .run = form & 1 ? 16 : 32,
+                                                             .is_whole = (form & 2) != 0,
+                                                             .nvidia = 80});
 }
 
 static void visit_dtype(void *context, cbk_dtype dtype) {
-    struct visit *visit     = context;
+    struct visit *visit = context;
     const cbk_dtype wider[] = {dtype, dtype < CBK_DTYPE_I64 ? CBK_DTYPE_F32 : CBK_DTYPE_I32};
-    visit->program.in       = dtype;
+    visit->program.in = dtype;
     for (uint32_t i = 0; i < (dtype == wider[1] ? 1u : 2u); i++) {
         visit->program.out = wider[i];
         visit->program.acc = cbk_ocl_matmul_accumulator(dtype, wider[i]);
         visit_cpu_forms(visit);
         visit_gpu_forms(visit);
+        visit_nvidia_forms(visit);
     }
 }
 

@@ -1,0 +1,174 @@
+/// matmul_async.c: f32 products on GPUs with asynchronous copies (kernels/matmul_async_f32.cl).
+///
+/// The kernel takes rows of a along k and rows of b along n, aligned to 16 bytes. An operand that
+/// lies otherwise is copied first: k products follow for each element that is moved.
+#include "matmul.h"
+
+#include <string.h>
+
+enum {
+    TILE = 128,    ///< BM, BN
+    LANES = 4,     ///< elements of a copy
+    SHORTEST = 64, ///< m and n from which the tiles pay
+    SHORTEST_K = 32,
+    SHORTEST_SPLIT = 256,
+    MOST_SPLITS = 16,
+    GROUPS_PER_CORE = 2, ///< that run at once
+    LEAST_CAPABILITY = 80
+};
+
+bool cbk_ocl_matmul_async_suits(const struct cbk_ocl_stream *stream,
+                                const struct cbk_ocl_product *p) {
+    return stream->device->caps->nvidia_capability >= LEAST_CAPABILITY && p->acc == CBK_DTYPE_F32 &&
+           (p->in == CBK_DTYPE_F32 || p->in == CBK_DTYPE_FLEX32) && p->m >= SHORTEST &&
+           p->n >= SHORTEST && p->k >= SHORTEST_K && p->m < INT32_MAX && p->n < INT32_MAX &&
+           p->k < INT32_MAX;
+}
+
+// ---- operands ------------------------------------------------------------------------------------
+
+/// Are rows of the operand contiguous and aligned? `contiguous`: stride within a row.
+static bool is_ready(const struct cbk_ocl_product *p, int operand,
+                     const struct cbk_ocl_matrix *matrix, int64_t contiguous, int64_t pitch) {
+    int64_t bits = matrix->offset | pitch;
+    for (int64_t i = 0; i < p->batch.rank; i++) bits |= p->batch.strides[operand][i];
+    return contiguous == 1 && bits % LANES == 0 && pitch >= 0 && pitch < INT32_MAX;
+}
+
+/// Copies the matrices of an operand that differ into rows of `columns` elements, padded to LANES.
+/// On return the product reads the copy, whose block is to be freed.
+static cbk_status copy_operand(struct cbk_ocl_stream *stream, struct cbk_ocl_product *p,
+                               int operand, int64_t rows, int64_t columns, int64_t row_stride,
+                               int64_t column_stride, struct cbk_ocl_matrix *matrix,
+                               struct cbk_rt_block **out_block) {
+    const int64_t pitch = cbk_ocl_divide_up(columns, LANES) * LANES;
+    cbk_tensor_meta source = {.struct_size = sizeof source, .dtype = p->in}, target;
+    int64_t *strides = p->batch.strides[operand];
+    int64_t from[6], to[6], size = rows * pitch;
+    int32_t axes[6], count = 0;
+    for (int32_t i = 0; i < (int32_t)p->batch.rank; i++) {
+        if (strides[i] == 0) continue;
+        axes[count] = i, from[count] = strides[i], to[count++] = size;
+        size *= p->batch.shape[i];
+    }
+    source.rank = (uint32_t)count + 2;
+    target = source;
+    for (int32_t i = 0; i < count; i++) { // metas begin with the slowest axis
+        int32_t axis = count - 1 - i;
+        source.shape[axis] = target.shape[axis] = p->batch.shape[axes[i]];
+        source.strides[axis] = from[i];
+        target.strides[axis] = strides[axes[i]] = to[i];
+    }
+    source.shape[count] = target.shape[count] = rows;
+    source.shape[count + 1] = target.shape[count + 1] = columns;
+    source.strides[count] = row_stride;
+    source.strides[count + 1] = column_stride;
+    target.strides[count] = pitch;
+    target.strides[count + 1] = 1;
+    source.element_count = target.element_count = size / pitch * columns;
+
+    struct cbk_ocl_matrix copy;
+    cbk_status status = cbk_ocl_matmul_temporary(stream, p->acc, size, &copy);
+    if (status != CBK_OK) return status;
+    *out_block = copy.block;
+    const struct cbk_ocl_operand a = {&source, matrix->block, matrix->offset},
+                                 b = {&target, copy.block, copy.offset};
+    matrix->block = copy.block;
+    matrix->offset = copy.offset;
+    return cbk_ocl_copy(stream, &a, &b);
+}
+
+static cbk_status prepare(struct cbk_ocl_stream *stream, struct cbk_ocl_product *p,
+                          struct cbk_rt_block *blocks[2]) {
+    cbk_status status = CBK_OK;
+    if (!is_ready(p, CBK_OCL_A, &p->a, p->a.run, p->a.line)) {
+        status =
+            copy_operand(stream, p, CBK_OCL_A, p->m, p->k, p->a.line, p->a.run, &p->a, &blocks[0]);
+        p->a.line = cbk_ocl_divide_up(p->k, LANES) * LANES;
+        p->a.run = 1;
+    }
+    if (status == CBK_OK && !is_ready(p, CBK_OCL_B, &p->b, p->b.line, p->b.run)) {
+        status =
+            copy_operand(stream, p, CBK_OCL_B, p->k, p->n, p->b.run, p->b.line, &p->b, &blocks[1]);
+        p->b.run = cbk_ocl_divide_up(p->n, LANES) * LANES;
+        p->b.line = 1;
+    }
+    return status;
+}
+
+// ---- launch --------------------------------------------------------------------------------------
+
+/// How the product is cut: steps of k at a time, steps of k for a group, groups along k.
+struct plan {
+    struct cbk_ocl_matmul_program program;
+    int64_t tiles, splits, split;
+};
+
+static struct plan make_plan(const struct cbk_rt_caps *caps, const struct cbk_ocl_product *p) {
+    struct plan plan = {.program = {.source = &cbk_kernel_matmul_async_f32,
+                                    .entry = "multiply",
+                                    .in = CBK_DTYPE_F32,
+                                    .out = p->out_dtype,
+                                    .acc = CBK_DTYPE_F32,
+                                    // 96 KiB of local memory are known to be granted to 9.0.
+                                    .run = caps->nvidia_capability == 90 ? 32 : 16,
+                                    .nvidia = LEAST_CAPABILITY,
+                                    .registers = 128},
+                        .tiles = p->matrices * cbk_ocl_divide_up(p->m, TILE) *
+                                 cbk_ocl_divide_up(p->n, TILE)};
+    const int64_t step = plan.program.run;
+    int64_t splits = (int64_t)caps->compute_units * GROUPS_PER_CORE / plan.tiles;
+    int64_t most = p->k / SHORTEST_SPLIT;
+    splits = splits < most ? splits : most;
+    splits = splits < 1 ? 1 : splits > MOST_SPLITS ? MOST_SPLITS : splits;
+    plan.split = cbk_ocl_divide_up(p->k, splits * step) * step;
+    plan.splits = cbk_ocl_divide_up(p->k, plan.split);
+    plan.program.is_whole = p->m % TILE == 0 && p->n % TILE == 0 && p->k % step == 0;
+    return plan;
+}
+
+static cbk_status launch(struct cbk_ocl_stream *stream, const struct cbk_ocl_product *p,
+                         const struct plan *plan, const struct cbk_ocl_matrix *partial) {
+    const uint32_t a_pitch = (uint32_t)p->a.line, b_pitch = (uint32_t)p->b.run;
+    struct cbk_rt_launch launch = {.operation = "matmul", .dimensions = 1, .local = {256}};
+    cbk_status status = cbk_ocl_matmul_kernel(stream, &plan->program, &launch.kernel);
+    if (status != CBK_OK) return status;
+    cbk_ocl_arg_matrix(&launch, &p->a, CBK_RT_READ);
+    cbk_ocl_arg_matrix(&launch, &p->b, CBK_RT_READ);
+    cbk_ocl_arg_matrix(&launch, &p->out, CBK_RT_WRITE);
+    cbk_ocl_arg_matrix(&launch, partial, CBK_RT_WRITE);
+    cbk_ocl_arg_size(&launch, &p->m);
+    cbk_ocl_arg_size(&launch, &p->n);
+    cbk_ocl_arg_size(&launch, &p->k);
+    cbk_rt_arg_value(&launch, &a_pitch, sizeof a_pitch);
+    cbk_rt_arg_value(&launch, &b_pitch, sizeof b_pitch);
+    cbk_ocl_arg_size(&launch, &p->out.line);
+    cbk_ocl_arg_size(&launch, &p->out.run);
+    cbk_ocl_arg_size(&launch, &plan->splits);
+    cbk_ocl_arg_size(&launch, &plan->split);
+    cbk_rt_arg_value(&launch, &p->batch, sizeof p->batch);
+    launch.global[0] = (size_t)(plan->tiles * plan->splits) * launch.local[0];
+    return cbk_rt_launch(stream->rt, &launch);
+}
+
+cbk_status cbk_ocl_matmul_async(struct cbk_ocl_stream *stream,
+                                const struct cbk_ocl_product *product) {
+    struct cbk_ocl_product p = *product;
+    struct cbk_rt_block *blocks[2] = {NULL, NULL};
+    const struct plan plan = make_plan(stream->device->caps, &p);
+    struct cbk_ocl_matrix partial = {.block = p.out.block};
+    cbk_status status = CBK_OK;
+
+    RT_TRY(prepare(stream, &p, blocks));
+    if (plan.splits > 1)
+        RT_TRY(cbk_ocl_matmul_temporary(stream, p.acc, plan.splits * p.matrices * p.m * p.n,
+                                        &partial));
+    RT_TRY(launch(stream, &p, &plan, &partial));
+    if (plan.splits > 1) RT_TRY(cbk_ocl_matmul_add_splits(stream, &p, &partial, plan.splits));
+done:
+    if (plan.splits > 1 && partial.block != NULL && partial.block != p.out.block)
+        cbk_rt_free(stream->device->rt, &partial.block);
+    for (int i = 0; i < 2; i++)
+        if (blocks[i] != NULL) cbk_rt_free(stream->device->rt, &blocks[i]);
+    return status;
+}
