@@ -16,11 +16,9 @@
 #include "philox.clh"
 
 #ifdef GPU_FORM
-#define LANES 1
 #define OF(type) type
 #define CONVERT(type) CAT(convert_, type)
 #else
-#define LANES W
 #define OF(type) VEC(type)
 #define CONVERT(type) CAT(CAT(convert_, type), W)
 #endif
@@ -32,7 +30,26 @@ struct random_args {
     ulong parameters[3]; // see each draw
     long runs_per_item;  // CPU form
     long is_dense;       // y is one run of stride 1
+    long start_offset;   // in a graph
 };
+
+// In a graph: what its draws count from, stored by random_start when a replay begins; the arguments'
+// position is relative to it and their seed has no say.
+struct random_start {
+    ulong position, seed;
+};
+
+kernel void random_start(global struct random_start *out, const struct random_start start,
+                         const long offset) {
+    out[offset] = start;
+}
+
+// Makes the arguments absolute; `start` is NULL outside of graphs.
+static inline void begin(struct random_args *args, global const struct random_start *start) {
+    if (start == 0) return;
+    args->position += start[args->start_offset].position;
+    args->seed = start[args->start_offset].seed;
+}
 
 #define SIZE_8_f64 1
 #define SIZE_8_i64 1
@@ -47,7 +64,6 @@ struct random_args {
 #define KIND CAT(KIND_, DRAW)
 
 typedef OF(uint) words_t;
-PHILOX_BODY(philox, OF(uint))
 
 // ---- the draws: four words to the four elements of a position ------------------------------------
 
@@ -137,66 +153,109 @@ static inline void draw(const words_t word[4], const ulong parameters[3], OF(uin
 
 // ---- stores --------------------------------------------------------------------------------------
 
-// Positions first .. first + LANES - 1 to elements from `at` on.
-static inline void make_run(global STORAGE(Y) *y, const struct random_args *args, long at) {
-    words_t word[4];
-    const ulong position = args->position + (ulong)at / 4;
-#ifdef GPU_FORM
-    word[0] = (uint)position;
-    word[1] = (uint)(position >> 32);
-#else
-    ulong positions[LANES];
-    uint low[LANES], high[LANES];
-    for (int i = 0; i < LANES; i++) {
-        positions[i] = position + (ulong)i;
-        low[i] = (uint)positions[i];
-        high[i] = (uint)(positions[i] >> 32);
-    }
-    word[0] = CAT(vload, W)(0, low);
-    word[1] = CAT(vload, W)(0, high);
-#endif
-    word[2] = (words_t)(uint)args->stream;
-    word[3] = (words_t)(uint)(args->stream >> 32);
-    philox(word, (uint)args->seed, (uint)(args->seed >> 32));
+#define NAME_f64 double
+#define NAME_f32 float
+#define NAME_f16 float
+#define NAME_bf16 float
+#define NAME_i64 long
+#define NAME_i32 int
+#define NAME_i16 int
+#define NAME_i8 int
+#define NAME_u64 ulong
+#define NAME_u32 uint
+#define NAME_u16 uint
+#define NAME_u8 uint
+#define NAME_bool int
+#define NAME_bool32 int
+#define MATH_NAME CAT(NAME_, Y)
 
-    OF(VALUE) drawn[4];
-    draw(word, args->parameters, drawn);
-    VALUE values[4 * LANES]; // in the order of the elements
-#ifdef GPU_FORM
-    for (int i = 0; i < 4; i++) values[i] = drawn[i];
-#else
-    for (int i = 0; i < 4; i++) {
-        VALUE lanes[LANES];
-        CAT(vstore, W)(drawn[i], 0, lanes);
-        for (int k = 0; k < LANES; k++) values[4 * k + i] = lanes[k];
-    }
-#endif
-    const int count = (int)min((long)(4 * LANES), args->count - at);
-    if (args->is_dense && count == 4 * LANES) {
-        for (int i = 0; i < 4 * LANES; i += W) {
-            MATH(Y) run[W];
-            for (int k = 0; k < W; k++) run[k] = (MATH(Y))values[i + k];
-            STOREV(Y, y, args->y_offset + at + i, CAT(vload, W)(0, run));
-        }
-    } else {
-        for (int i = 0; i < count; i++) {
-            INDEX x_offset, y_offset;
-            axes_offsets(&args->y, (INDEX)(at + i), &x_offset, &y_offset);
-            STORE(Y, y, args->y_offset + y_offset, (MATH(Y))values[i]);
-        }
+// `count` elements from `at` on, wherever y's strides put them.
+static inline void store_each(global STORAGE(Y) *y, const struct random_args *args, long at,
+                              int count, const MATH(Y) *values) {
+    for (int i = 0; i < count; i++) {
+        INDEX x_offset, y_offset;
+        axes_offsets(&args->y, (INDEX)(at + i), &x_offset, &y_offset);
+        STORE(Y, y, args->y_offset + y_offset, values[i]);
     }
 }
 
 #ifdef GPU_FORM
+
 kernel __attribute__((reqd_work_group_size(256, 1, 1))) void
-random_fill(global STORAGE(Y) *restrict y, const struct random_args args) {
+random_fill(global STORAGE(Y) *restrict y, struct random_args args,
+            global const struct random_start *start) {
+    begin(&args, start);
     const long at = (long)get_global_id(0) * 4;
-    if (at < args.count) make_run(y, &args, at);
+    if (at >= args.count) return;
+    const ulong position = args.position + (ulong)at / 4;
+    uint word[4] = {(uint)position, (uint)(position >> 32), (uint)args.stream,
+                    (uint)(args.stream >> 32)};
+    VALUE drawn[4];
+    philox(word, (uint)args.seed, (uint)(args.seed >> 32));
+    draw(word, args.parameters, drawn);
+    MATH(Y) values[4] = {(MATH(Y))drawn[0], (MATH(Y))drawn[1], (MATH(Y))drawn[2],
+                         (MATH(Y))drawn[3]};
+    if (args.is_dense && at + 4 <= args.count)
+        STOREV(Y, y, args.y_offset + at, (MATHV(Y))(values[0], values[1], values[2], values[3]));
+    else
+        store_each(y, &args, at, (int)min(4L, args.count - at), values);
 }
+
 #else
-kernel void random_fill(global STORAGE(Y) *restrict y, const struct random_args args) {
+
+#define MATH_OF(n) CAT(MATH_NAME, n)
+#define IOTA_4 (0, 1, 2, 3)
+#define IOTA_8 (0, 1, 2, 3, 4, 5, 6, 7)
+#define IOTA_16 (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+
+// Lane k of a, b, c, d to out[4 k ..]: two rounds of interleaving.
+#define INTERLEAVE(NAME, N, N2)                                                                    \
+    static inline void NAME(MATH_OF(N) a, MATH_OF(N) b, MATH_OF(N) c, MATH_OF(N) d,                \
+                            MATH(Y) *out) {                                                        \
+        MATH_OF(N2) ac, bd, lower, upper;                                                          \
+        ac.even = a, ac.odd = c;                                                                   \
+        bd.even = b, bd.odd = d;                                                                   \
+        lower.even = ac.lo, lower.odd = bd.lo;                                                     \
+        upper.even = ac.hi, upper.odd = bd.hi;                                                     \
+        CAT(vstore, N2)(lower, 0, out);                                                            \
+        CAT(vstore, N2)(upper, 1, out);                                                            \
+    }
+INTERLEAVE(interleave4, 4, 8)
+INTERLEAVE(interleave8, 8, 16)
+static inline void interleave16(MATH_OF(16) a, MATH_OF(16) b, MATH_OF(16) c, MATH_OF(16) d,
+                                MATH(Y) *out) {
+    interleave8(a.lo, b.lo, c.lo, d.lo, out);
+    interleave8(a.hi, b.hi, c.hi, d.hi, out + 32);
+}
+
+// W positions, the elements from `at` on.
+static inline void make_run(global STORAGE(Y) *y, const struct random_args *args, long at) {
+    const VEC(ulong) position = args->position + (ulong)at / 4 + (VEC(ulong))CAT(IOTA_, W);
+    VEC(ulong) c[4] = {position, position >> 32, args->stream, args->stream >> 32};
+    words_t word[4];
+    OF(VALUE) drawn[4];
+    MATHV(Y) values[4];
+    MATH(Y) run[4 * W];
+    philoxv(c, (uint)args->seed, (uint)(args->seed >> 32));
+    for (int i = 0; i < 4; i++) word[i] = CONVERT(uint)(c[i]);
+    draw(word, args->parameters, drawn);
+    for (int i = 0; i < 4; i++) values[i] = CAT(convert_, MATH_OF(W))(drawn[i]);
+    CAT(interleave, W)(values[0], values[1], values[2], values[3], run);
+
+    const int count = (int)min(4L * W, args->count - at);
+    if (args->is_dense && count == 4 * W)
+        for (int i = 0; i < 4 * W; i += W)
+            STOREV(Y, y, args->y_offset + at + i, CAT(vload, W)(0, run + i));
+    else
+        store_each(y, args, at, count, run);
+}
+
+kernel void random_fill(global STORAGE(Y) *restrict y, struct random_args args,
+                        global const struct random_start *start) {
+    begin(&args, start);
     const long run = (long)get_global_id(0) * args.runs_per_item;
     for (long i = run; i < run + args.runs_per_item; i++)
-        if (i * 4 * LANES < args.count) make_run(y, &args, i * 4 * LANES);
+        if (i * 4 * W < args.count) make_run(y, &args, i * 4 * W);
 }
+
 #endif

@@ -116,6 +116,15 @@ void cbk_tensor_heal(cbk_tensor *tensor);
 /// CBK_ERROR_PRODUCER with the first error's text.
 cbk_status cbk_fail_poisoned(const cbk_tensor *tensor, const char *what);
 
+// ---- captures (graph.c) -------------------------------------------------------------------------
+
+/// NULL is fine for both.
+struct cbk_capture *cbk_capture_retain(struct cbk_capture *capture);
+void cbk_capture_release(const cbk_backend *backend, struct cbk_capture *capture);
+
+/// CBK_ERROR_INVALID_STATE for a tensor made in a capture, outside of it, before the first replay.
+cbk_status cbk_check_replayed(const cbk_stream *stream, const cbk_tensor *tensor);
+
 // ---- the op table (table.c, rows_*.c) -----------------------------------------------------------
 
 /// Outputs of one operation; rows have one or two.

@@ -88,7 +88,6 @@ static cbk_status open_device(cbk_backend *backend, const cbk_device_params *giv
     atomic_init(&device->default_bool, params.default_bool);
     atomic_init(&device->started, false);
     atomic_init(&device->stream_count, 0);
-    atomic_init(&device->capture_count, 0);
     status = backend->vtable.device_open(backend->self, &params, &device->handle);
     if (status != CBK_OK) {
         cbk_core_free(backend, device, sizeof *device);

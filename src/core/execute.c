@@ -238,7 +238,7 @@ static bool can_reuse(const struct execution *run, const cbk_stream *stream, uin
         }
     }
     if (!cbk_tensor_is_unique(input) || input->meta.dtype != meta->dtype) return false;
-    if (stream->capture != 0 && storage->capture != stream->capture) return false;
+    if (stream->capture != NULL && storage->capture != stream->capture) return false;
     if (cbk_tensor_storage(input) == NULL || !cbk_meta_same_shape(&input->meta, meta)) return false;
     for (uint32_t k = 0; k < meta->rank; k++) {
         if (meta->shape[k] != 1 && meta->strides[k] != input->meta.strides[k]) return false;
@@ -267,9 +267,11 @@ static cbk_status make_output(struct execution *run, cbk_stream *stream, uint32_
     return cbk_tensor_make(stream, meta, out);
 }
 
-static cbk_status check_poison(const struct execution *run) {
+static cbk_status check_contents(const struct execution *run, const cbk_stream *stream) {
     for (uint32_t i = 0; i < run->op.input_count; i++) {
         const cbk_tensor *input = run->op.inputs[i];
+        const cbk_status status = cbk_check_replayed(stream, input);
+        if (status != CBK_OK) return status;
         if (!cbk_tensor_is_poisoned(input)) continue;
         for (uint32_t k = 0; k < run->op.output_count; k++) {
             cbk_tensor *output = run->op.outputs[k];
@@ -300,7 +302,7 @@ static cbk_status run_operation(struct execution *run, cbk_stream *stream) {
     cbk_tensor *outputs[CBK_MAX_OUTPUTS] = {NULL};
     const uint32_t count = run->op.output_count;
     bool is_empty = true;
-    cbk_status status = check_poison(run);
+    cbk_status status = check_contents(run, stream);
     for (uint32_t i = 0; i < count && status == CBK_OK; i++) {
         if (run->op.outputs[i] != NULL) {
             outputs[i] = run->op.outputs[i];

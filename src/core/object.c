@@ -108,6 +108,7 @@ void cbk_stream_release(cbk_stream **stream) {
     if (!cbk_object_drop(&dying->object)) return;
     cbk_device *device = dying->device;
     cbk_device_vtable(device)->stream_destroy(device->backend->self, dying->handle);
+    cbk_capture_release(device->backend, dying->capture);
     cbk_core_free(device->backend, dying, sizeof *dying);
     cbk_device_release(&device);
 }
@@ -127,6 +128,7 @@ void cbk_graph_release(cbk_graph **graph) {
     if (vtable->graph_destroy != NULL) {
         vtable->graph_destroy(cbk_stream_self(stream), dying->handle);
     }
+    cbk_capture_release(stream->device->backend, dying->capture);
     cbk_core_free(stream->device->backend, dying, sizeof *dying);
     cbk_stream_release(&stream);
 }
@@ -165,6 +167,7 @@ static void drop_storage(struct cbk_storage *storage) {
     if (handle != NULL) backend->vtable.storage_free(backend->self, device->handle, handle);
     struct cbk_poison *poison = atomic_load_explicit(&storage->poison, memory_order_acquire);
     cbk_core_free(backend, poison, sizeof *poison);
+    cbk_capture_release(backend, storage->capture);
     cbk_core_free(backend, storage, sizeof(struct cbk_storage_and_tensor));
     cbk_device_release(&device);
 }
@@ -195,7 +198,7 @@ void cbk_tensor_make_local(cbk_device *device, const cbk_tensor_meta *meta,
     atomic_init(&storage->handle, NULL);
     atomic_init(&storage->poison, NULL);
     storage->device = device;
-    storage->capture = 0;
+    storage->capture = NULL;
     init_tensor(&memory->tensor, storage, meta, 0);
 }
 
@@ -204,7 +207,7 @@ cbk_status cbk_tensor_make(cbk_stream *stream, const cbk_tensor_meta *meta, cbk_
         cbk_core_alloc(stream->device->backend, sizeof(struct cbk_storage_and_tensor));
     if (both == NULL) return CBK_ERROR_OUT_OF_HOST_MEMORY;
     cbk_tensor_make_local(cbk_device_retain(stream->device), meta, both);
-    both->storage.capture = stream->capture;
+    both->storage.capture = cbk_capture_retain(stream->capture);
     *out = &both->tensor;
     return CBK_OK;
 }

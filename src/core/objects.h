@@ -43,20 +43,27 @@ struct cbk_device {
     atomic_uint default_float, default_int, default_bool;
     atomic_bool started; ///< an operation ran: the defaults are fixed
     atomic_ullong stream_count;
-    atomic_ullong capture_count; ///< numbers captures, so that a tensor can tell its own
+};
+
+/// One capture, shared by its graph and the storages made in it, whose contents come with the first
+/// replay.
+struct cbk_capture {
+    atomic_uint references;
+    atomic_bool was_replayed;
 };
 
 struct cbk_stream {
     struct cbk_object object;
     cbk_device *device;
     void *handle;
-    uint64_t capture; ///< number of the capture in progress, 0: none. The stream's thread only
+    struct cbk_capture *capture; ///< in progress, or NULL. The stream's thread only
 };
 
 struct cbk_graph {
     struct cbk_object object;
     cbk_stream *stream;
     void *handle;
+    struct cbk_capture *capture;
 };
 
 struct cbk_event {
@@ -78,7 +85,7 @@ struct cbk_storage {
     atomic_bool poisoned;
     cbk_device *device;
     _Atomic(void *) handle;              ///< the backend's; NULL while none is attached
-    uint64_t capture;                    ///< the capture it was made in, 0: none
+    struct cbk_capture *capture;         ///< the one it was made in, or NULL
     _Atomic(struct cbk_poison *) poison; ///< set once, lives as long as the storage
 };
 

@@ -17,7 +17,7 @@ static cbk_status create(cbk_device *device, const cbk_stream_params *given, cbk
     if (stream == NULL) return CBK_ERROR_OUT_OF_HOST_MEMORY;
     cbk_object_init(&stream->object, CBK_TAG_STREAM);
     stream->handle = NULL;
-    stream->capture = 0;
+    stream->capture = NULL;
     uint64_t number = atomic_fetch_add(&device->stream_count, 1);
     status = cbk_device_vtable(device)->stream_create(device->backend->self, device->handle,
                                                       &params, number, &stream->handle);

@@ -219,6 +219,7 @@ cbk_status cbk_tensor_write(cbk_stream *stream, cbk_tensor *tensor, const void *
 
 static cbk_status check_request(const cbk_stream *stream, const cbk_read_request *request) {
     cbk_status status = check_transfer(stream, request->tensor, request->data, request->size_bytes);
+    if (status == CBK_OK) status = cbk_check_replayed(stream, request->tensor);
     if (status == CBK_OK && cbk_tensor_is_poisoned(request->tensor)) {
         status = cbk_fail_poisoned(request->tensor, "the tensor");
     }

@@ -104,6 +104,7 @@ static cbk_status ocl_stream_create(void *self, void *handle, const cbk_stream_p
 
 static void ocl_stream_destroy(void *self, void *handle) {
     struct cbk_ocl_stream *stream = handle;
+    if (cbk_rt_is_capturing(stream->rt)) (void)cbk_ocl_graph_abort(self, stream);
     cbk_rt_stream_destroy(&stream->rt);
     cbk_rt_host_free(((struct cbk_ocl *)self)->rt, stream, sizeof *stream);
 }
@@ -230,6 +231,12 @@ static const cbk_vtable ocl_vtable = {
     .event_wait         = ocl_event_wait,
     .stream_wait        = ocl_stream_wait,
     .event_destroy      = ocl_event_destroy,
+    .graph_prepare      = cbk_ocl_graph_prepare,
+    .graph_start_capture = cbk_ocl_graph_start,
+    .graph_stop_capture = cbk_ocl_graph_stop,
+    .graph_abort        = cbk_ocl_graph_abort,
+    .graph_replay       = cbk_ocl_graph_replay,
+    .graph_destroy      = cbk_ocl_graph_destroy,
     .persistent_begin   = ocl_persistent_begin,
     .persistent_end     = ocl_persistent_end,
     .memory_cleanup     = ocl_memory_cleanup,

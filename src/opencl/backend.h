@@ -22,6 +22,14 @@ cbk_status cbk_ocl_read(void *self, void *stream, const cbk_backend_read *reques
 cbk_status cbk_ocl_execute(void *self, void *stream, const cbk_op *op);
 cbk_status cbk_ocl_supports_op(void *self, void *device, const cbk_op *op);
 
+// graph.c
+cbk_status cbk_ocl_graph_prepare(void *self, void *stream);
+cbk_status cbk_ocl_graph_start(void *self, void *stream);
+cbk_status cbk_ocl_graph_stop(void *self, void *stream, void **out_graph);
+cbk_status cbk_ocl_graph_abort(void *self, void *stream);
+cbk_status cbk_ocl_graph_replay(void *self, void *stream, void *graph);
+void cbk_ocl_graph_destroy(void *self, void *graph);
+
 // dtype.c
 cbk_status cbk_ocl_dtype_usage(void *self, void *device, cbk_dtype dtype, const cbk_quant *quant,
                                uint32_t *out_usage);

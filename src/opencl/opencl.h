@@ -16,13 +16,30 @@ struct cbk_ocl_device {
     uint64_t seed_generation; ///< grows with every cbk_seed
 };
 
+/// Draws recorded by the capture in progress.
+struct cbk_ocl_draws {
+    struct cbk_rt_block *start; ///< struct cbk_ocl_random_start on the device; NULL: no draw yet
+    uint32_t start_node;        ///< of the launch that fills it
+    uint64_t position_count;
+};
+
 struct cbk_ocl_stream {
     struct cbk_rt_stream *rt;
     struct cbk_ocl_device *device;
     uint64_t number;          ///< of the stream within its device
     uint64_t random_position; ///< next Philox position
     uint64_t seed_generation; ///< when it differs from the device's, the position restarts at 0
+    struct cbk_ocl_draws draws;
 };
+
+/// What the draws of a graph count from, as kernels/random.cl has it.
+struct cbk_ocl_random_start {
+    uint64_t position, seed;
+};
+#define CBK_OCL_RANDOM_START_ARG 1 ///< of random_start
+
+/// The next position that an eager draw would take.
+uint64_t cbk_ocl_random_position(struct cbk_ocl_stream *stream);
 
 /// A tensor as kernels see it.
 struct cbk_ocl_operand {

@@ -53,8 +53,9 @@ cbk_status cbk_ocl_read(void *self, void *handle, const cbk_backend_read *reques
     } one;
     struct cbk_rt_read *reads = NULL;
     struct cbk_rt_block **temporaries = NULL;
-    cbk_status status = CBK_OK;
+    cbk_status status = cbk_rt_refuse_in_capture(stream->rt); // before copies are recorded
 
+    if (status != CBK_OK) return status;
     if (count == 1) { // the usual case needs no list
         one.temporary = NULL;
         RT_TRY(plan_read(stream, requests, &one.read, &one.temporary));

@@ -42,6 +42,8 @@ struct cbk_ref_stream {
     bool has_index_error; ///< comes up at the next sync or read
     cbk_opcode index_opcode;
     int64_t index, index_limit; ///< the first offender and the length it was held against
+    bool is_prepared;                ///< for a capture
+    struct cbk_ref_graph *recording; ///< while the stream captures
 };
 
 struct cbk_ref_storage {
@@ -151,7 +153,26 @@ cbk_status cbk_ref_random(struct cbk_ref_stream *stream, const cbk_op *op);
 /// Fails for an opcode that a family does not know.
 cbk_status cbk_ref_unknown(const cbk_op *op);
 
-// ---- slots of the vtable outside execute (device.c) ----------------------------------------------
+// ---- graphs (graph.c) --------------------------------------------------------------------------
+
+/// Runs one operation, or records it while the stream captures (backend.c).
+cbk_status cbk_ref_execute(void *self, void *stream, const cbk_op *op);
+
+/// Adds an operation to the graph in the making; its outputs have storage.
+cbk_status cbk_ref_record(struct cbk_ref_stream *stream, const cbk_op *op);
+/// Makes the capture fail at its stop.
+void cbk_ref_record_write(struct cbk_ref_stream *stream);
+/// CBK_OK, or CBK_ERROR_INVALID_STATE while the stream captures.
+cbk_status cbk_ref_refuse_in_capture(const struct cbk_ref_stream *stream);
+
+cbk_status cbk_ref_graph_prepare(void *self, void *stream);
+cbk_status cbk_ref_graph_start(void *self, void *stream);
+cbk_status cbk_ref_graph_stop(void *self, void *stream, void **out_graph);
+cbk_status cbk_ref_graph_abort(void *self, void *stream);
+cbk_status cbk_ref_graph_replay(void *self, void *stream, void *graph);
+void cbk_ref_graph_destroy(void *self, void *graph);
+
+// ---- slots of the vtable outside execute (device.c) --------------------------------------------
 
 cbk_status cbk_ref_device_count(void *self, uint32_t type, uint32_t *out_count);
 cbk_status cbk_ref_device_describe(void *self, uint32_t type, uint32_t index, cbk_device_info *out);

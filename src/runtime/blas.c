@@ -3,7 +3,7 @@
 /// It passes sizes, row lengths and offsets to its kernels as 32-bit integers; versions before 1.6.1
 /// are not safe for threads; its program cache belongs to the process and keeps contexts alive
 /// until it is cleared. One mutex round everything and limits checked beforehand take care of that.
-#include "internal.h"
+#include "graph.h"
 
 #ifdef CUBEBACK_BLAS
 
@@ -197,30 +197,43 @@ static cbk_status fail(struct cbk_rt_device *device, CLBlastStatusCode code) {
     return cbk_fail(CBK_ERROR_DRIVER, (int32_t)code, "CLBlast refused a product (%d)", (int)code);
 }
 
-/// Enqueues the product. The stream's mutex is held and may be given back for a while.
-static cbk_status enqueue(struct cbk_rt_stream *stream, const struct cbk_rt_gemm *gemm) {
-    struct call call = {.gemm = gemm,
-                        .a = transpose_of(gemm->transpose_a),
-                        .b = transpose_of(gemm->transpose_b),
-                        .queue = stream->queue};
-    const struct cbk_rt_access accesses[] = {
-        {gemm->a, CBK_RT_READ}, {gemm->b, CBK_RT_READ}, {gemm->c, CBK_RT_WRITE}};
-    struct cbk_rt_chunk *chunk = NULL;
+static struct call make_call(const struct cbk_rt_stream *stream, const struct cbk_rt_gemm *gemm) {
+    return (struct call){.gemm = gemm,
+                         .a = transpose_of(gemm->transpose_a),
+                         .b = transpose_of(gemm->transpose_b),
+                         .queue = stream->queue};
+}
+
+/// The memory that CLBlast needs for the call; none: *out is NULL.
+static cbk_status take_temporary(struct cbk_rt_stream *stream, struct call *call,
+                                 struct cbk_rt_chunk **out) {
     size_t bytes = 0;
     cbk_status status = CBK_OK;
-
     lock_library();
     tune(stream->device);
-    CLBlastStatusCode code = temporary_size(&call, &bytes);
+    const CLBlastStatusCode code = temporary_size(call, &bytes);
     cbk_os_unlock(&library_mutex);
     if (code != CLBlastSuccess) return fail(stream->device, code);
     if (bytes > 0) {
-        RT_TRY(cbk_rt_chunk_take(stream, bytes, false, &chunk));
-        call.temporary = chunk->mem;
+        RT_TRY(cbk_rt_chunk_take(stream, bytes, false, out));
+        call->temporary = (*out)->mem;
     }
+done:
+    return status;
+}
+
+/// Enqueues the product. The stream's mutex is held and may be given back for a while.
+static cbk_status enqueue(struct cbk_rt_stream *stream, const struct cbk_rt_gemm *gemm) {
+    struct call call = make_call(stream, gemm);
+    const struct cbk_rt_access accesses[] = {
+        {gemm->a, CBK_RT_READ}, {gemm->b, CBK_RT_READ}, {gemm->c, CBK_RT_WRITE}};
+    struct cbk_rt_chunk *chunk = NULL;
+    cbk_status status = CBK_OK;
+
+    RT_TRY(take_temporary(stream, &call, &chunk));
     RT_TRY(cbk_rt_use_blocks(stream, accesses, 3));
     lock_library();
-    code = multiply(&call);
+    const CLBlastStatusCode code = multiply(&call);
     cbk_os_unlock(&library_mutex);
     // A product is several kernels; the last ones may have failed after the first were enqueued.
     cbk_rt_note_command(stream, NULL);
@@ -230,12 +243,49 @@ done:
     return status;
 }
 
+/// A node with the product and its temporary memory.
+static cbk_status record(struct cbk_rt_stream *stream, const struct cbk_rt_gemm *gemm) {
+    struct cbk_rt *rt = stream->device->rt;
+    struct cbk_rt_graph *graph = stream->recording;
+    struct call call = make_call(stream, gemm);
+    struct cbk_rt_node_gemm *product = NULL;
+    struct cbk_rt_node *node = NULL;
+    cbk_status status = CBK_OK;
+
+    RT_TRY(cbk_rt_graph_next_node(graph, CBK_RT_NODE_GEMM, "matmul", &node));
+    RT_TRY(cbk_rt_graph_pin(graph, gemm->a, CBK_RT_READ));
+    RT_TRY(cbk_rt_graph_pin(graph, gemm->b, CBK_RT_READ));
+    RT_TRY(cbk_rt_graph_pin(graph, gemm->c, CBK_RT_WRITE));
+    product = cbk_rt_host_alloc(rt, sizeof *product);
+    if (!product) {
+        status = cbk_fail(CBK_ERROR_OUT_OF_HOST_MEMORY, 0, "no host memory for a recorded product");
+        goto done;
+    }
+    product->gemm = *gemm;
+    RT_TRY(take_temporary(stream, &call, &product->temporary));
+    node->as.gemm = product;
+    product = NULL;
+    cbk_rt_graph_count_node(graph);
+done:
+    cbk_rt_host_free(rt, product, sizeof *product);
+    return status;
+}
+
+cl_int cbk_rt_gemm_again(struct cbk_rt_stream *stream, const struct cbk_rt_node_gemm *node) {
+    struct call call = make_call(stream, &node->gemm);
+    call.temporary = node->temporary ? node->temporary->mem : NULL;
+    lock_library();
+    const CLBlastStatusCode code = multiply(&call);
+    cbk_os_unlock(&library_mutex);
+    return (cl_int)code;
+}
+
 cbk_status cbk_rt_gemm(struct cbk_rt_stream *stream, const struct cbk_rt_gemm *gemm) {
     CBK_ASSERT(cbk_rt_gemm_supported(stream->device, gemm));
     cbk_status status = cbk_rt_device_check(stream->device);
     if (status != CBK_OK) return status;
     cbk_os_lock(&stream->mutex);
-    status = enqueue(stream, gemm);
+    status = stream->recording ? record(stream, gemm) : enqueue(stream, gemm);
     cbk_os_unlock(&stream->mutex);
     return status;
 }
@@ -260,6 +310,12 @@ cbk_status cbk_rt_gemm(struct cbk_rt_stream *stream, const struct cbk_rt_gemm *g
     (void)stream;
     (void)gemm;
     return cbk_fail(CBK_ERROR_UNSUPPORTED, 0, "this library was built without CLBlast");
+}
+
+cl_int cbk_rt_gemm_again(struct cbk_rt_stream *stream, const struct cbk_rt_node_gemm *node) {
+    (void)stream;
+    (void)node;
+    return CL_INVALID_OPERATION;
 }
 
 #endif

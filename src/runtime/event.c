@@ -12,6 +12,7 @@ cbk_status cbk_rt_event_create(struct cbk_rt_stream *stream, struct cbk_rt_event
     struct cbk_rt_event *event = NULL;
     cbk_status status = cbk_rt_device_check(stream->device);
     *out = NULL;
+    if (status == CBK_OK) status = cbk_rt_refuse_in_capture(stream);
     if (status != CBK_OK) return status;
     event = cbk_rt_host_alloc(rt, sizeof *event);
     if (!event) {
@@ -69,6 +70,7 @@ done:
 
 cbk_status cbk_rt_stream_wait(struct cbk_rt_stream *stream, struct cbk_rt_event *event) {
     cbk_status status = cbk_rt_device_check(stream->device);
+    if (status == CBK_OK) status = cbk_rt_refuse_in_capture(stream);
     if (status != CBK_OK || !event->event || event->stream == stream) return status;
     // A context knows nothing of another's events.
     if (event->stream->device != stream->device) return cbk_rt_event_wait(event);

@@ -47,7 +47,7 @@ cbk_status cbk_rt_index_begin(struct cbk_rt_stream *stream, const char *operatio
         if (status != CBK_OK) return status;
     }
     stream->index_operation = number_of(stream, operation);
-    stream->index_pending = true;
+    if (!stream->recording) stream->index_pending = true;
     return CBK_OK;
 }
 

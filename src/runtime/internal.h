@@ -77,6 +77,7 @@ struct cbk_rt_block {
     uint64_t asked_size;
     bool is_used;                            ///< else it hangs in a bin
     struct cbk_rt_stream *home;              ///< the stream that took it
+    _Atomic uint32_t references;             ///< of its holder and of graphs; the last one frees it
     _Atomic uint64_t use_batch, write_batch; ///< of home
     _Atomic uint32_t is_shared; ///< `uses` counts; never cleared before the block is free
     uint32_t use_count;
@@ -208,6 +209,9 @@ struct cbk_rt_stream {
     struct cbk_rt_index_report index_storage; ///< that place, where pinned memory is no gain
     uint32_t name_count;
     const char *names[CBK_RT_MAX_NAMES];
+
+    bool is_prepared;               ///< for a capture
+    struct cbk_rt_graph *recording; ///< while the stream captures
 
     // Written by the owner, read by anyone; freed_* by any thread.
     _Atomic uint64_t launches, bytes_written, bytes_read;
@@ -369,5 +373,26 @@ cbk_status cbk_rt_index_look(struct cbk_rt_stream *stream);
 cbk_status cbk_rt_index_settle(struct cbk_rt_stream *stream);
 /// Forgets the flag and what it may hold.
 void cbk_rt_index_finish(struct cbk_rt_stream *stream);
+
+// ---- captures (graph.c, graph_record.c), under the stream's mutex ------------------------------------
+
+/// What cbk_rt_launch, cbk_rt_copy and cbk_rt_write do while the stream captures.
+cbk_status cbk_rt_record_launch(struct cbk_rt_stream *stream, const struct cbk_rt_launch *launch);
+cbk_status cbk_rt_record_copy(struct cbk_rt_stream *stream, struct cbk_rt_block *source,
+                              uint64_t source_offset, struct cbk_rt_block *destination,
+                              uint64_t destination_offset, uint64_t size_bytes);
+void cbk_rt_record_failure(struct cbk_rt_stream *stream, const char *reason);
+/// A block that was taken in this capture and that only the graph still holds; NULL: none fits.
+struct cbk_rt_block *cbk_rt_graph_reuse(struct cbk_rt_graph *graph, uint64_t size);
+/// Makes a block that was just taken one of the capture's. Errors: CBK_ERROR_OUT_OF_HOST_MEMORY.
+cbk_status cbk_rt_graph_own(struct cbk_rt_graph *graph, struct cbk_rt_block *block);
+/// Sets all arguments of a launch on a kernel object (launch.c).
+cl_int cbk_rt_set_args(const struct cbk_rt_stream *stream, cl_kernel kernel,
+                       const struct cbk_rt_launch *launch);
+/// The failure of a launch, with all that belongs to it (launch.c).
+cbk_status cbk_rt_fail_launch(struct cbk_rt_stream *stream, const struct cbk_rt_launch *launch,
+                              cl_int code, const char *call);
+/// Forgets a capture in progress, without a word.
+void cbk_rt_graph_forget(struct cbk_rt_stream *stream);
 
 #endif

@@ -20,9 +20,9 @@ static cbk_status use_blocks(struct cbk_rt_stream *stream, const struct cbk_rt_l
     return CBK_OK;
 }
 
-static cl_int set_args(const struct cbk_rt_stream *stream, const struct cbk_rt_launch *launch) {
+cl_int cbk_rt_set_args(const struct cbk_rt_stream *stream, cl_kernel kernel,
+                       const struct cbk_rt_launch *launch) {
     const struct cbk_rt_cl *cl = stream->device->cl;
-    const cl_kernel kernel = launch->kernel->handle;
     for (uint32_t i = 0; i < launch->arg_count; i++) {
         const struct cbk_rt_arg *arg = &launch->args[i];
         const cl_int code = arg->block
@@ -43,7 +43,7 @@ static cl_int enqueue(struct cbk_rt_stream *stream, const struct cbk_rt_launch *
     return code;
 }
 
-static cbk_status fail_launch(struct cbk_rt_stream *stream, const struct cbk_rt_launch *launch,
+cbk_status cbk_rt_fail_launch(struct cbk_rt_stream *stream, const struct cbk_rt_launch *launch,
                               cl_int code, const char *call) {
     const cbk_status status = cbk_rt_cl_fail(stream->device, code, call);
     return cbk_fail(status, code,
@@ -59,8 +59,8 @@ static cbk_status launch_locked(struct cbk_rt_stream *stream, const struct cbk_r
     cbk_status status = CBK_OK;
     if (launch->reports_index) RT_TRY(cbk_rt_index_begin(stream, launch->operation));
     RT_TRY(use_blocks(stream, launch));
-    cl_int code = set_args(stream, launch);
-    if (code != CL_SUCCESS) return fail_launch(stream, launch, code, "clSetKernelArg");
+    cl_int code = cbk_rt_set_args(stream, launch->kernel->handle, launch);
+    if (code != CL_SUCCESS) return cbk_rt_fail_launch(stream, launch, code, "clSetKernelArg");
     code = enqueue(stream, launch);
     if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE) {
         // The driver allocates at first use and has run out: give it what is unused, once.
@@ -69,7 +69,7 @@ static cbk_status launch_locked(struct cbk_rt_stream *stream, const struct cbk_r
         RT_TRY(use_blocks(stream, launch)); // the batch is another one now
         code = enqueue(stream, launch);
     }
-    if (code != CL_SUCCESS) return fail_launch(stream, launch, code, "clEnqueueNDRangeKernel");
+    if (code != CL_SUCCESS) return cbk_rt_fail_launch(stream, launch, code, "clEnqueueNDRangeKernel");
     cbk_rt_kernel_note_launch(launch->kernel);
     atomic_store_explicit(&stream->launches,
                           atomic_load_explicit(&stream->launches, memory_order_relaxed) + 1,
@@ -85,7 +85,8 @@ cbk_status cbk_rt_launch(struct cbk_rt_stream *stream, const struct cbk_rt_launc
         if (launch->global[i] == 0) return CBK_OK;
     }
     cbk_os_lock(&stream->mutex);
-    status = launch_locked(stream, launch);
+    status = stream->recording ? cbk_rt_record_launch(stream, launch)
+                               : launch_locked(stream, launch);
     cbk_os_unlock(&stream->mutex);
     return status;
 }

@@ -83,6 +83,53 @@ static void add(_Atomic uint64_t *counter, uint64_t amount) {
                           memory_order_relaxed);
 }
 
+static void count_taken(struct cbk_rt_stream *stream, struct cbk_rt_block *block,
+                        uint64_t size_bytes) {
+    block->asked_size = size_bytes;
+    add(&stream->allocated_count, 1);
+    add(&stream->allocated_bytes, size_bytes);
+    add(&stream->allocated_padding, block->size - size_bytes);
+}
+
+/// A block that nobody holds; `size` is rounded.
+static cbk_status take(struct cbk_rt_stream *stream, uint64_t size, struct cbk_rt_block **out) {
+    struct cbk_rt_pool *pool = stream->persistent_depth ? &stream->persistent : &stream->pool;
+    cbk_status status = CBK_OK;
+    if (size > block_limit(pool)) {
+        status = take_own_chunk(pool, size, out);
+    } else {
+        *out = cbk_rt_pool_take(pool, size);
+        if (!*out) status = take_from_new_slab(pool, size, out);
+    }
+    if (*out) atomic_store_explicit(&(*out)->references, 1, memory_order_relaxed);
+    return status;
+}
+
+static void count_freed(const struct cbk_rt_block *block) {
+    struct cbk_rt_stream *home = block->home;
+    atomic_fetch_add_explicit(&home->freed_count, 1, memory_order_release);
+    atomic_fetch_add_explicit(&home->freed_bytes, block->asked_size, memory_order_release);
+    atomic_fetch_add_explicit(&home->freed_padding, block->size - block->asked_size,
+                              memory_order_release);
+}
+
+/// In a capture: a block whose former holder is gone, or a new one.
+static cbk_status take_recorded(struct cbk_rt_stream *stream, uint64_t size,
+                                struct cbk_rt_block **out) {
+    *out = cbk_rt_graph_reuse(stream->recording, size);
+    if (*out) {
+        count_freed(*out);
+        return CBK_OK;
+    }
+    cbk_status status = take(stream, size, out);
+    if (status == CBK_OK) status = cbk_rt_graph_own(stream->recording, *out);
+    if (status != CBK_OK && *out) {
+        count_taken(stream, *out, size);
+        cbk_rt_free(stream->device, out);
+    }
+    return status;
+}
+
 cbk_status cbk_rt_alloc(struct cbk_rt_stream *stream, uint64_t size_bytes,
                         struct cbk_rt_block **out) {
     struct cbk_rt_block *block = NULL;
@@ -100,18 +147,9 @@ cbk_status cbk_rt_alloc(struct cbk_rt_stream *stream, uint64_t size_bytes,
     if (atomic_load_explicit(&stream->returned, memory_order_relaxed)) {
         cbk_rt_take_returned(stream);
     }
-    struct cbk_rt_pool *pool = stream->persistent_depth ? &stream->persistent : &stream->pool;
-    if (size > block_limit(pool)) {
-        status = take_own_chunk(pool, size, &block);
-    } else {
-        block = cbk_rt_pool_take(pool, size);
-        if (!block) status = take_from_new_slab(pool, size, &block);
-    }
+    status = stream->recording ? take_recorded(stream, size, &block) : take(stream, size, &block);
     if (block) {
-        block->asked_size = size_bytes;
-        add(&stream->allocated_count, 1);
-        add(&stream->allocated_bytes, size_bytes);
-        add(&stream->allocated_padding, block->size - size_bytes);
+        count_taken(stream, block, size_bytes);
         *out = block;
     }
     cbk_os_unlock(&stream->mutex);
@@ -141,12 +179,13 @@ void cbk_rt_free(struct cbk_rt_device *device, struct cbk_rt_block **handle) {
     (void)device;
     *handle = NULL;
     if (!block) return;
-    struct cbk_rt_stream *home = block->home;
-    atomic_fetch_add_explicit(&home->freed_count, 1, memory_order_release);
-    atomic_fetch_add_explicit(&home->freed_bytes, block->asked_size, memory_order_release);
-    atomic_fetch_add_explicit(&home->freed_padding, block->size - block->asked_size,
-                              memory_order_release);
-    push_returned(home, block);
+    // A block with one holder has no other that could come by: no need for a locked subtraction.
+    if (atomic_load_explicit(&block->references, memory_order_acquire) != 1 &&
+        atomic_fetch_sub_explicit(&block->references, 1, memory_order_acq_rel) != 1) {
+        return;
+    }
+    count_freed(block);
+    push_returned(block->home, block);
 }
 
 /// Makes the home stream wait for the other users. False if that failed: try again later.

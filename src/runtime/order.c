@@ -178,6 +178,7 @@ done:
 
 cbk_status cbk_rt_sync(struct cbk_rt_stream *stream) {
     cbk_status status = cbk_rt_device_check(stream->device);
+    if (status == CBK_OK) status = cbk_rt_refuse_in_capture(stream);
     if (status != CBK_OK) return status;
     cbk_os_lock(&stream->mutex);
     RT_TRY(cbk_rt_index_look(stream));

@@ -26,7 +26,7 @@ struct cbk_rt_block *cbk_rt_node_take(struct cbk_rt_stream *stream) {
     }
     struct cbk_rt_block *node = stream->unused_nodes;
     stream->unused_nodes = node->free_next;
-    *node = (struct cbk_rt_block){.home = stream};
+    *node = (struct cbk_rt_block){.home = stream, .references = 1};
     return node;
 }
 

@@ -21,6 +21,7 @@ struct cbk_rt_stream; ///< in-order queue, kernel objects, error state
 struct cbk_rt_block;  ///< a piece of device memory
 struct cbk_rt_kernel; ///< a kernel object that belongs to one stream
 struct cbk_rt_event;
+struct cbk_rt_graph; ///< recorded launches with the memory they pin
 
 // ---- control flow ----------------------------------------------------------------------------
 
@@ -239,6 +240,42 @@ void cbk_rt_arg_index_flag(struct cbk_rt_stream *stream, struct cbk_rt_launch *l
 /// Sets the arguments and enqueues. A global size with a 0 in it is a no-op.
 /// Errors: CBK_ERROR_DRIVER with the code; CBK_ERROR_DEVICE_LOST.
 cbk_status cbk_rt_launch(struct cbk_rt_stream *stream, const struct cbk_rt_launch *launch);
+
+// ---- graphs ------------------------------------------------------------------------------------
+
+/// States of a stream: none -> prepared -> capturing -> none. A wrong transition is
+/// CBK_ERROR_INVALID_STATE and changes nothing. While a stream captures, cbk_rt_launch, cbk_rt_copy
+/// and cbk_rt_gemm record instead of enqueuing; sync, read, events and replay are refused at once;
+/// cbk_rt_write does nothing but make the stop fail. Blocks that are taken or used in the capture
+/// stay the graph's until it is destroyed.
+cbk_status cbk_rt_graph_prepare(struct cbk_rt_stream *stream);
+cbk_status cbk_rt_graph_start(struct cbk_rt_stream *stream);
+/// Ends the capture, whatever comes of it, unless the stream was not capturing.
+cbk_status cbk_rt_graph_stop(struct cbk_rt_stream *stream, struct cbk_rt_graph **out);
+/// Forgets what was prepared or recorded; good in any state.
+cbk_status cbk_rt_graph_abort(struct cbk_rt_stream *stream);
+
+/// CBK_OK, or CBK_ERROR_INVALID_STATE while the stream captures.
+cbk_status cbk_rt_refuse_in_capture(struct cbk_rt_stream *stream);
+bool cbk_rt_is_capturing(const struct cbk_rt_stream *stream);
+
+/// The number of nodes recorded so far; one less is the newest node's index.
+uint32_t cbk_rt_recorded_count(const struct cbk_rt_stream *stream);
+
+/// One argument of one recorded launch that a replay gives another value.
+struct cbk_rt_patch {
+    uint32_t node, arg;
+    const void *value;
+    size_t size;
+};
+
+/// Enqueues the recorded work on the stream that captured it. `patch` may be NULL. A failing
+/// enqueue ends the replay and becomes the stream's sticky error.
+/// Errors: CBK_ERROR_INVALID_STATE while that stream captures; those of crossings.
+cbk_status cbk_rt_graph_replay(struct cbk_rt_graph *graph, const struct cbk_rt_patch *patch);
+
+/// Any thread, at once, even while replays are running; the stream must still exist.
+void cbk_rt_graph_destroy(struct cbk_rt_graph **graph);
 
 // ---- BLAS (CLBlast; absent when built without it) ------------------------------------------------
 

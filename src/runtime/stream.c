@@ -107,6 +107,7 @@ void cbk_rt_stream_destroy(struct cbk_rt_stream **handle) {
     struct cbk_rt_stream *stream = *handle;
     *handle = NULL;
     if (!stream || cbk_os_is_forked(&stream->device->rt->fork_mark)) return;
+    cbk_rt_graph_forget(stream);
     if (cbk_rt_device_check(stream->device) == CBK_OK) {
         cbk_os_lock(&stream->mutex);
         // Its marker tells wake_stream when the work has ended; an error would have nobody to go to.

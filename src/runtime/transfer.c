@@ -43,7 +43,11 @@ cbk_status cbk_rt_write(struct cbk_rt_stream *stream, struct cbk_rt_block *block
     if (status != CBK_OK || size_bytes == 0) return status;
     CBK_ASSERT(offset_bytes + size_bytes <= block->size);
     cbk_os_lock(&stream->mutex);
-    status = enqueue_write(stream, block, offset_bytes, data, size_bytes);
+    if (stream->recording) {
+        cbk_rt_record_failure(stream, "host memory was written to a tensor while the stream captured");
+    } else {
+        status = enqueue_write(stream, block, offset_bytes, data, size_bytes);
+    }
     cbk_os_unlock(&stream->mutex);
     return status;
 }
@@ -115,6 +119,7 @@ done:
 cbk_status cbk_rt_read(struct cbk_rt_stream *stream, const struct cbk_rt_read *reads,
                        uint32_t count) {
     cbk_status status = cbk_rt_device_check(stream->device);
+    if (status == CBK_OK) status = cbk_rt_refuse_in_capture(stream);
     if (status != CBK_OK || total_size(reads, count) == 0) return status;
     cbk_os_lock(&stream->mutex);
     status = read_all(stream, reads, count);
@@ -133,6 +138,11 @@ cbk_status cbk_rt_copy(struct cbk_rt_stream *stream, struct cbk_rt_block *source
     CBK_ASSERT(destination_offset + size_bytes <= destination->size);
     const struct cbk_rt_access accesses[] = {{source, CBK_RT_READ}, {destination, CBK_RT_WRITE}};
     cbk_os_lock(&stream->mutex);
+    if (stream->recording) {
+        status = cbk_rt_record_copy(stream, source, source_offset, destination, destination_offset,
+                                    size_bytes);
+        goto done;
+    }
     RT_TRY(cbk_rt_use_blocks(stream, accesses, 2));
     CL_TRY(stream->device, stream->device->cl->clEnqueueCopyBuffer(
                                stream->queue, source->mem, destination->mem,

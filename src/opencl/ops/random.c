@@ -11,6 +11,7 @@ struct random_args {
     uint64_t parameters[3];
     int64_t runs_per_item;
     int64_t is_dense;
+    int64_t start_offset;
 };
 
 static const char *const draws[] = {"uniform", "normal", "bernoulli", "integer"};
@@ -126,15 +127,60 @@ static cbk_status set_parameters(const cbk_op *op, cbk_dtype dtype, uint64_t out
 
 // ---- launch --------------------------------------------------------------------------------------
 
-/// The stream's position; the draw takes one for every four elements.
-static uint64_t take_positions(struct cbk_ocl_stream *stream, int64_t count) {
+uint64_t cbk_ocl_random_position(struct cbk_ocl_stream *stream) {
     if (stream->seed_generation != stream->device->seed_generation) {
         stream->seed_generation = stream->device->seed_generation;
         stream->random_position = 0;
     }
-    uint64_t position = stream->random_position;
-    stream->random_position += (uint64_t)cbk_ocl_divide_up(count, 4);
-    return position;
+    return stream->random_position;
+}
+
+/// Records the launch that stores what the draws of the graph count from.
+static cbk_status record_start(struct cbk_ocl_stream *stream, const struct cbk_rt_spec *draw) {
+    const struct cbk_ocl_random_start start = {0};
+    struct cbk_rt_block *block = NULL;
+    struct cbk_rt_spec spec = *draw;
+    struct cbk_rt_launch launch = {.operation = "random_start",
+                                   .dimensions = 1,
+                                   .global = {1, 1, 1},
+                                   .local = {1, 1, 1}};
+    cbk_status status = CBK_OK;
+    spec.entry = "random_start";
+    RT_TRY(cbk_rt_kernel(stream->rt, &spec, &launch.kernel));
+    RT_TRY(cbk_rt_alloc(stream->rt, sizeof start, &block));
+    cbk_rt_arg_block(&launch, block, CBK_RT_WRITE);
+    cbk_rt_arg_value(&launch, &start, sizeof start); // CBK_OCL_RANDOM_START_ARG
+    const int64_t offset = (int64_t)(cbk_rt_block_offset(block) / sizeof start);
+    cbk_rt_arg_value(&launch, &offset, sizeof offset);
+    RT_TRY(cbk_rt_launch(stream->rt, &launch));
+    stream->draws.start_node = cbk_rt_recorded_count(stream->rt) - 1;
+    stream->draws.start = block;
+    block = NULL;
+done:
+    cbk_rt_free(stream->device->rt, &block);
+    return status;
+}
+
+/// The draw takes one position for every four elements: from the stream, or in a capture from
+/// *out_start on the device, which is NULL otherwise.
+static cbk_status take_positions(struct cbk_ocl_stream *stream, const struct cbk_rt_spec *draw,
+                                 struct random_args *args, struct cbk_rt_block **out_start) {
+    const uint64_t count = (uint64_t)cbk_ocl_divide_up(args->count, 4);
+    cbk_status status = CBK_OK;
+    *out_start = NULL;
+    if (cbk_rt_is_capturing(stream->rt)) {
+        if (stream->draws.start == NULL) RT_TRY(record_start(stream, draw));
+        args->position = stream->draws.position_count;
+        stream->draws.position_count += count;
+        *out_start = stream->draws.start;
+        args->start_offset = (int64_t)(cbk_rt_block_offset(*out_start) /
+                                       sizeof(struct cbk_ocl_random_start));
+    } else {
+        args->position = cbk_ocl_random_position(stream);
+        stream->random_position += count;
+    }
+done:
+    return status;
 }
 
 static void set_output(const struct cbk_ocl_operand *y, struct random_args *args) {
@@ -176,10 +222,17 @@ cbk_status cbk_ocl_random(struct cbk_ocl_stream *stream, const cbk_op *op) {
                                    .global = {items, 1, 1},
                                    .local = {local, 1, 1}};
     struct cbk_rt_spec spec = make_spec(&program);
+    struct cbk_rt_block *start = NULL;
+    const void *const no_buffer = NULL;
     RT_TRY(cbk_rt_kernel(stream->rt, &spec, &launch.kernel));
-    args.position = take_positions(stream, args.count);
+    RT_TRY(take_positions(stream, &spec, &args, &start));
     cbk_rt_arg_block(&launch, y.block, CBK_RT_WRITE);
     cbk_rt_arg_value(&launch, &args, sizeof args);
+    if (start != NULL) {
+        cbk_rt_arg_block(&launch, start, CBK_RT_READ);
+    } else {
+        cbk_rt_arg_value(&launch, &no_buffer, sizeof no_buffer);
+    }
     RT_TRY(cbk_rt_launch(stream->rt, &launch));
 done:
     return status;

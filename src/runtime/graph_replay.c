@@ -1,0 +1,94 @@
+/// graph_replay.c: a graph's nodes, enqueued again: no allocation, no look-up, no argument but the
+/// one that a patch names.
+#include "graph.h"
+
+static cl_int enqueue(struct cbk_rt_stream *stream, const struct cbk_rt_node *node,
+                      cl_event *out_event) {
+    const struct cbk_rt_cl *cl = stream->device->cl;
+    const struct cbk_rt_node_launch *launch = &node->as.launch;
+    const struct cbk_rt_node_copy *copy = &node->as.copy;
+    switch (node->kind) {
+    case CBK_RT_NODE_LAUNCH:
+        return cl->clEnqueueNDRangeKernel(stream->queue, launch->handle, launch->dimensions, NULL,
+                                          launch->global, launch->local, 0, NULL, out_event);
+    case CBK_RT_NODE_COPY:
+        return cl->clEnqueueCopyBuffer(stream->queue, copy->source, copy->destination,
+                                       copy->source_offset, copy->destination_offset, copy->size, 0,
+                                       NULL, out_event);
+    case CBK_RT_NODE_GEMM:
+        return cbk_rt_gemm_again(stream, node->as.gemm);
+    }
+    return CL_SUCCESS;
+}
+
+static cl_int run_node(struct cbk_rt_stream *stream, const struct cbk_rt_node *node) {
+    const bool wants_event = cbk_rt_wants_event(stream) && node->kind != CBK_RT_NODE_GEMM;
+    cl_event event = NULL;
+    cl_int code = enqueue(stream, node, wants_event ? &event : NULL);
+    if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE) {
+        // The driver allocates at first use and has run out: give it what is unused, once.
+        cbk_rt_reclaim(stream);
+        cbk_rt_shelf_clear(stream->device);
+        code = enqueue(stream, node, wants_event ? &event : NULL);
+    }
+    if (code == CL_SUCCESS) cbk_rt_note_command(stream, event);
+    return code;
+}
+
+static void stick(struct cbk_rt_stream *stream, const struct cbk_rt_node *node, cl_int code) {
+    const cbk_status status = cbk_rt_cl_fail(stream->device, code, "graph_replay");
+    cbk_rt_stick(stream, status, code, "graph_replay: %s gave %s (%d); the rest was left out",
+                 node->operation, cbk_rt_cl_error_name(code), (int)code);
+}
+
+static void run_nodes(struct cbk_rt_graph *graph) {
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const cl_int code = run_node(graph->stream, &graph->nodes[i]);
+        if (code == CL_SUCCESS) continue;
+        stick(graph->stream, &graph->nodes[i], code);
+        return;
+    }
+}
+
+static void note_first_replay(struct cbk_rt_graph *graph) {
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        if (graph->nodes[i].kind == CBK_RT_NODE_LAUNCH) {
+            cbk_rt_kernel_note_launch(graph->nodes[i].as.launch.kernel);
+        }
+    }
+    graph->was_replayed = true;
+}
+
+static cbk_status replay_locked(struct cbk_rt_graph *graph, const struct cbk_rt_patch *patch) {
+    struct cbk_rt_stream *stream = graph->stream;
+    cbk_status status = CBK_OK;
+    RT_TRY(cbk_rt_use_blocks(stream, graph->accesses, graph->access_count));
+    if (patch) {
+        CBK_ASSERT(graph->nodes[patch->node].kind == CBK_RT_NODE_LAUNCH);
+        CL_TRY(stream->device,
+               stream->device->cl->clSetKernelArg(graph->nodes[patch->node].as.launch.handle,
+                                                  patch->arg, patch->size, patch->value));
+    }
+    if (graph->reports_index) stream->index_pending = true;
+    run_nodes(graph);
+    if (!graph->was_replayed) note_first_replay(graph);
+    atomic_store_explicit(&stream->launches,
+                          atomic_load_explicit(&stream->launches, memory_order_relaxed) +
+                              graph->launch_count,
+                          memory_order_relaxed);
+    // Again, because batches ended in between: the blocks are in use up to the last one.
+    status = cbk_rt_use_blocks(stream, graph->accesses, graph->access_count);
+done:
+    return status;
+}
+
+cbk_status cbk_rt_graph_replay(struct cbk_rt_graph *graph, const struct cbk_rt_patch *patch) {
+    struct cbk_rt_stream *stream = graph->stream;
+    cbk_status status = cbk_rt_device_check(stream->device);
+    if (status == CBK_OK) status = cbk_rt_refuse_in_capture(stream);
+    if (status != CBK_OK) return status;
+    cbk_os_lock(&stream->mutex);
+    status = replay_locked(graph, patch);
+    cbk_os_unlock(&stream->mutex);
+    return status;
+}
