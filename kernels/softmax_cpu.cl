@@ -3,13 +3,13 @@
 //
 //   y = exp(x - max) / sum        or        y = (x - max) - log(sum),    sum = sum of exp(x - max)
 //
-// A work-item brings rows into private memory, several at a time where neighbouring rows interleave
-// (the axis is not the contiguous one), and does each in three passes there: maximum, exponentials
-// and their sum, result. Rows too long for that are read three times. The sum's tree is that of
-// reduce_ops.clh. A NaN or an infinite maximum makes the row NaN by itself.
+// Three passes: maximum, exponentials and their sum, result. The first brings the row into private
+// memory, and several at a time where neighbouring rows interleave (the axis is not the contiguous
+// one); rows too long for that are read three times. The sum's tree is that of reduce_ops.clh. A NaN
+// or an infinite maximum makes the row NaN by itself.
 //
 // Defines
-//   X, Y    dtype of both
+//   X, Y    dtype of x and of y, the same
 //   ACC     f32 or f64: the arithmetic
 //   OP      op_sum
 //   IS_LOG  0 or 1
@@ -18,7 +18,6 @@
 #include "axes.clh"
 #include "math.clh"
 #include "reduce_ops.clh"
-#include "reduce_block.clh"
 
 struct softmax_args {
     struct axes kept;          // x and y strides; the count is the number of rows
@@ -29,7 +28,12 @@ struct softmax_args {
     long rows_per_item;
 };
 
-#define ROW 16384
+// Elements in private memory; rows of a tile, and what keeps those from sharing cache sets.
+#define ROW 65536
+#define TILE 16
+#define PADDING 16
+
+#define ACCUMULATORS (LANES / W)
 
 #define EXP_f32 exp_f32v
 #define EXP_f64 exp
@@ -38,133 +42,149 @@ struct softmax_args {
 #define LOG_f64 log
 #define LOG CAT(LOG_, ACC)
 
-static inline void load_run(global const STORAGE(X) *x, long stride, int count, acc_t *out) {
+// Brings elements to `row` and returns the larger of `most` and their maximum. The row is filled up
+// to the next multiple of LANES with -infinity, whose exponential is 0.
+static inline acc_t load_run(global const STORAGE(X) *x, long stride, int count, acc_t most,
+                             acc_t *row) {
+    accv_t most_lanes = (accv_t)most;
     int i = 0;
-    if (stride == 1)
-        for (; i + W <= count; i += W) CAT(vstore, W)(load_accv(x + i), 0, out + i);
-    for (; i < count; i++) out[i] = load_acc(x + i * stride);
-}
-
-static inline void store_run(const acc_t *from, global STORAGE(Y) *y, long stride, int count) {
-    int i = 0;
-    if (stride == 1)
-        for (; i + W <= count; i += W) STOREV(Y, y, i, CAT(vload, W)(0, from + i));
-    for (; i < count; i++) STORE(Y, y, i * stride, from[i]);
-}
-
-// `row` has room for W - 1 elements more, which these functions may write.
-static inline acc_t maximum(acc_t *row, int count) {
-    accv_t most = (accv_t)-INFINITY;
-    for (int i = count; i % W != 0; i++) row[i] = -INFINITY;
-    for (int i = 0; i < count; i += W) {
-        const accv_t v = CAT(vload, W)(0, row + i);
-        most = v > most ? v : most;
+    if (stride == 1) {
+        for (; i + W <= count; i += W) {
+            const accv_t v = load_accv(x + i);
+            CAT(vstore, W)(v, 0, row + i);
+            most_lanes = v > most_lanes ? v : most_lanes;
+        }
     }
-    acc_t lanes[W], result = -INFINITY;
-    CAT(vstore, W)(most, 0, lanes);
-    for (int i = 0; i < W; i++) result = lanes[i] > result ? lanes[i] : result;
-    return result;
+    acc_t lanes[W];
+    CAT(vstore, W)(most_lanes, 0, lanes);
+    for (int k = 0; k < W; k++) most = lanes[k] > most ? lanes[k] : most;
+    for (; i < count; i++) {
+        row[i] = load_acc(x + i * stride);
+        most = row[i] > most ? row[i] : most;
+    }
+    for (; i % LANES != 0; i++) row[i] = -INFINITY;
+    return most;
 }
 
-static inline void exponentials(const acc_t *row, int count, acc_t most, acc_t *out) {
-    for (int i = 0; i < count; i += W)
-        CAT(vstore, W)(EXP(CAT(vload, W)(0, row + i) - most), 0, out + i);
+// The sum of the exponentials of up to a block of a row, which take the row's place where they are
+// needed again.
+static inline acc_t exponentials(acc_t *row, int count, acc_t most) {
+    accv_t sums[ACCUMULATORS];
+    for (int j = 0; j < ACCUMULATORS; j++) sums[j] = (accv_t)0;
+    for (int i = 0; i < count; i += LANES) {
+#pragma unroll
+        for (int j = 0; j < ACCUMULATORS; j++) {
+            const accv_t e = EXP(CAT(vload, W)(0, row + i + j * W) - most);
+#if !IS_LOG
+            CAT(vstore, W)(e, 0, row + i + j * W);
+#endif
+            sums[j] += e;
+        }
+    }
+#pragma unroll
+    for (int h = ACCUMULATORS / 2; h > 0; h >>= 1)
+#pragma unroll
+        for (int j = 0; j < h; j++) sums[j] += sums[j + h];
+    return FOLD(sums[0]);
 }
 
-static inline void push_sums(struct block_stack *stack, const acc_t *row, int count) {
+static inline void push_sums(struct block_stack *stack, acc_t *row, int count, acc_t most) {
     for (int i = 0; i < count; i += BLOCK)
-        stack_push(stack, block_private(row + i, min(BLOCK, count - i), 0));
+        stack_push(stack, exponentials(row + i, min(BLOCK, count - i), most));
 }
 
-// row: x in, y out; its exponentials too unless they are made twice.
-static inline void finish(acc_t *row, int count, acc_t most, acc_t sum) {
 #if IS_LOG
-    const acc_t log_sum = LOG(sum);
-    for (int i = 0; i < count; i += W)
-        CAT(vstore, W)(CAT(vload, W)(0, row + i) - most - log_sum, 0, row + i);
+#define RESULT(v, most, factor) ((v) - (most) - (factor))
+#define FACTOR(sum) LOG(sum)
 #else
-    const acc_t scale = 1 / sum;
-    for (int i = 0; i < count; i += W)
-        CAT(vstore, W)(CAT(vload, W)(0, row + i) * scale, 0, row + i);
+#define RESULT(v, most, factor) ((v) * (factor))
+#define FACTOR(sum) (1 / (sum))
 #endif
+
+static inline void store_run(const acc_t *row, global STORAGE(Y) *y, long stride, int count,
+                             acc_t most, acc_t factor) {
+    int i = 0;
+    if (stride == 1)
+        for (; i + W <= count; i += W)
+            STOREV(Y, y, i, RESULT(CAT(vload, W)(0, row + i), most, factor));
+    for (; i < count; i++) STORE(Y, y, i * stride, RESULT(row[i], most, factor));
 }
 
-static inline void short_row(acc_t *row, int count) {
-    struct block_stack stack;
-    stack.count = 0, stack.top = 0;
-    const acc_t most = maximum(row, count);
-#if IS_LOG
-    acc_t block[BLOCK + W];
-    for (int i = 0; i < count; i += BLOCK) {
-        const int part = min(BLOCK, count - i);
-        exponentials(row + i, part, most, block);
-        push_sums(&stack, block, part);
-    }
-#else
-    exponentials(row, count, most, row);
-    push_sums(&stack, row, count);
-#endif
-    finish(row, count, most, stack_result(&stack));
-}
-
-static inline void long_row(global const STORAGE(X) *x, global STORAGE(Y) *y,
-                            const struct softmax_args *args, acc_t *row) {
+// A row of any length, in pieces of up to ROW elements. Only a single piece stays in memory from
+// pass to pass.
+static inline void do_row(global const STORAGE(X) *x, global STORAGE(Y) *y,
+                          const struct softmax_args *args, acc_t *row) {
+    const bool is_single = args->length <= ROW;
     struct block_stack stack;
     stack.count = 0, stack.top = 0;
     acc_t most = -INFINITY;
+    for (long r = 0; r < args->length; r += ROW)
+        most = load_run(x + r * args->x_stride, args->x_stride,
+                        (int)min((long)ROW, args->length - r), most, row);
     for (long r = 0; r < args->length; r += ROW) {
         const int count = (int)min((long)ROW, args->length - r);
-        load_run(x + r * args->x_stride, args->x_stride, count, row);
-        const acc_t most_here = maximum(row, count);
-        most = most_here > most ? most_here : most;
+        if (!is_single) load_run(x + r * args->x_stride, args->x_stride, count, most, row);
+        push_sums(&stack, row, count, most);
     }
+    const acc_t factor = FACTOR(stack_result(&stack));
     for (long r = 0; r < args->length; r += ROW) {
         const int count = (int)min((long)ROW, args->length - r);
-        load_run(x + r * args->x_stride, args->x_stride, count, row);
-        exponentials(row, count, most, row);
-        push_sums(&stack, row, count);
-    }
-    const acc_t sum = stack_result(&stack);
-    for (long r = 0; r < args->length; r += ROW) {
-        const int count = (int)min((long)ROW, args->length - r);
-        load_run(x + r * args->x_stride, args->x_stride, count, row);
+        if (!is_single) {
+            load_run(x + r * args->x_stride, args->x_stride, count, most, row);
 #if !IS_LOG
-        exponentials(row, count, most, row);
+            for (int i = 0; i < count; i += BLOCK)
+                exponentials(row + i, min(BLOCK, count - i), most);
 #endif
-        finish(row, count, most, sum);
-        store_run(row, y + r * args->y_stride, args->y_stride, count);
+        }
+        store_run(row, y + r * args->y_stride, args->y_stride, count, most, factor);
     }
+}
+
+// `tile` rows that interleave: brought in and written side by side.
+static inline void do_tile(global const STORAGE(X) *x, global STORAGE(Y) *y,
+                           const struct softmax_args *args, const long *x_at, const long *y_at,
+                           int tile, acc_t *rows) {
+    const int length = (int)args->length, filled = (length + LANES - 1) / LANES * LANES;
+    const int pitch = filled + PADDING;
+    acc_t most[TILE], factor[TILE];
+    for (int t = 0; t < tile; t++) most[t] = -INFINITY;
+    for (int r = 0; r < length; r++) {
+        for (int t = 0; t < tile; t++) {
+            const acc_t v = load_acc(x + x_at[t] + r * args->x_stride);
+            rows[t * pitch + r] = v;
+            most[t] = v > most[t] ? v : most[t];
+        }
+    }
+    for (int t = 0; t < tile; t++) {
+        struct block_stack stack;
+        stack.count = 0, stack.top = 0;
+        for (int r = length; r < filled; r++) rows[t * pitch + r] = -INFINITY;
+        push_sums(&stack, rows + t * pitch, length, most[t]);
+        factor[t] = FACTOR(stack_result(&stack));
+    }
+    for (int r = 0; r < length; r++)
+        for (int t = 0; t < tile; t++)
+            STORE(Y, y, y_at[t] + r * args->y_stride,
+                  RESULT(rows[t * pitch + r], most[t], factor[t]));
 }
 
 kernel void softmax_rows(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y,
                          const struct softmax_args args) {
-    acc_t rows[ROW + 16 * W]; // tile_rows * (length rounded up to W) elements
-    const int tile = (int)args.tile_rows, length = (int)min(args.length, (long)ROW);
-    const int pitch = (length + W - 1) / W * W;
+    acc_t rows[ROW + TILE * (LANES + PADDING)];
+    const int tile = (int)args.tile_rows;
     const long first = (long)get_global_id(0) * args.rows_per_item;
     const long end = min(first + args.rows_per_item, args.kept.count);
     for (long row = first; row < end; row += tile) {
         const int count = (int)min((long)tile, end - row);
-        long x_at[16], y_at[16];
+        long x_at[TILE], y_at[TILE];
         for (int t = 0; t < count; t++) {
             axes_offsets(&args.kept, row + t, &x_at[t], &y_at[t]);
             x_at[t] += args.x_offset;
             y_at[t] += args.y_offset;
         }
-        if (args.length > ROW) {
-            long_row(x + x_at[0], y + y_at[0], &args, rows);
-        } else if (tile == 1) {
-            load_run(x + x_at[0], args.x_stride, length, rows);
-            short_row(rows, length);
-            store_run(rows, y + y_at[0], args.y_stride, length);
-        } else {
-            for (int r = 0; r < length; r++)
-                for (int t = 0; t < count; t++)
-                    rows[t * pitch + r] = load_acc(x + x_at[t] + r * args.x_stride);
-            for (int t = 0; t < count; t++) short_row(rows + t * pitch, length);
-            for (int r = 0; r < length; r++)
-                for (int t = 0; t < count; t++)
-                    STORE(Y, y, y_at[t] + r * args.y_stride, rows[t * pitch + r]);
-        }
+        if (tile == 1)
+            do_row(x + x_at[0], y + y_at[0], &args, rows);
+        else
+            do_tile(x, y, &args, x_at, y_at, count, rows);
     }
 }

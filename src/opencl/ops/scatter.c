@@ -80,7 +80,7 @@ static int64_t plan(const struct cbk_rt_caps *caps, bool is_gpu, struct scatter_
     args->piece = inner < PIECE ? inner : PIECE;
     int64_t pieces = axes->count / inner * cbk_ocl_divide_up(inner, args->piece);
     bool is_large = axes->count * args->positions >= 8192;
-    set_ranges(args, is_large ? cbk_ocl_divide_up(busy, pieces) : 1);
+    set_ranges(args, is_large ? cbk_ocl_divide_up(caps->compute_units, pieces) : 1);
     int64_t units = pieces * args->ranges;
     args->units_per_item = is_large ? cbk_ocl_divide_up(units, 4 * busy) : units;
     return cbk_ocl_divide_up(units, args->units_per_item);

@@ -2,7 +2,7 @@
 #include "axes.h"
 #include "pointwise.h"
 
-#define ROW 16384      ///< elements that the CPU form keeps of a row
+#define ROW 65536      ///< elements that the CPU form keeps of a row
 #define TILE_ROWS 16   ///< most rows it brings in at a time
 #define MANY (1 << 20) ///< elements from which on a strided axis is worth two transpositions
 
