@@ -12,7 +12,7 @@
 
 #include <cubeback/backend.h>
 
-#define BENCH_TENSORS 8
+#define BENCH_TENSORS 48
 
 /// In a function with `cbk_status status` and a label `done`.
 #define TRY(call)                                                                                  \
@@ -33,6 +33,7 @@ struct bench {
     const char *executable;      ///< argv[0], for cases that start a process
     const char *device_name;     ///< as given with --device, may be NULL
     cbk_tensor *tensor[BENCH_TENSORS]; ///< of the running case; released after it
+    cbk_graph *graph;            ///< likewise
     double note_value;           ///< a case's own figure, see bench_case.note
 };
 
@@ -79,6 +80,7 @@ struct bench_table bench_pointwise_cases(void);
 struct bench_table bench_reduce_cases(void);
 struct bench_table bench_matmul_cases(void);
 struct bench_table bench_host_cases(void);
+struct bench_table bench_graph_cases(void);
 
 /// Bytes and rates of a case.
 double bench_bytes(const struct bench_case *of);
@@ -86,6 +88,8 @@ double bench_bytes(const struct bench_case *of);
 // measure.c
 double bench_now_ns(void);
 typedef void (*bench_function)(void *state);
+/// Sorts `count` samples of one run each.
+void bench_summarise(double *samples, int count, struct bench_times *out);
 /// Times `once` in batches ended by `finish` (may be NULL).
 void bench_time(bench_function once, bench_function finish, void *state, struct bench_times *out);
 cbk_status bench_run_case(struct bench *bench, const struct bench_case *of,

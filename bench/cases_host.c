@@ -15,19 +15,6 @@
 #define ENQUEUES 200
 #define ROUNDS 101
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static void summarise(double *samples, int count, struct bench_times *out) {
-    qsort(samples, (size_t)count, sizeof *samples, ascending);
-    *out = (struct bench_times){.median_ns = samples[count / 2],
-                                .p10_ns = samples[count / 10],
-                                .p90_ns = samples[count - 1 - count / 10],
-                                .valid = true};
-}
-
 // ---- cost of an asynchronous launch ------------------------------------------------------------
 
 static cbk_status setup_small(struct bench *bench, const struct bench_case *of) {
@@ -70,8 +57,8 @@ static cbk_status measure_launch(struct bench *bench, const struct bench_case *o
         ours[round] = spent / ENQUEUES;
         bare[round] = driver != NULL ? bench_driver_enqueue(driver, ENQUEUES) : 0;
     }
-    summarise(ours, ROUNDS, &out->ours);
-    summarise(bare, ROUNDS, &bare_times);
+    bench_summarise(ours, ROUNDS, &out->ours);
+    bench_summarise(bare, ROUNDS, &bare_times);
     out->limit = bare_times.median_ns;
     out->note = out->ours.median_ns - bare_times.median_ns;
 done:
@@ -151,8 +138,8 @@ static cbk_status measure_start(struct bench *bench, const struct bench_case *of
             return cbk_fail(CBK_ERROR_INTERNAL, 0, "the probe process failed");
         if (i >= 0) ours[i] = total, drivers[i] = driver;
     }
-    summarise(ours, STARTS, &out->ours);
-    summarise(drivers, STARTS, &driver_times);
+    bench_summarise(ours, STARTS, &out->ours);
+    bench_summarise(drivers, STARTS, &driver_times);
     out->limit = driver_times.median_ns;
     out->note = (out->ours.median_ns - driver_times.median_ns) / 1e6;
     return CBK_OK;

@@ -23,6 +23,14 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+void bench_summarise(double *samples, int count, struct bench_times *out) {
+    qsort(samples, (size_t)count, sizeof *samples, ascending);
+    *out = (struct bench_times){.median_ns = samples[count / 2],
+                                .p10_ns = samples[count / 10],
+                                .p90_ns = samples[count - 1 - count / 10],
+                                .valid = true};
+}
+
 static double time_batch(bench_function once, bench_function finish, void *state, long count) {
     double start = bench_now_ns();
     for (long i = 0; i < count; i++) once(state);
@@ -39,11 +47,7 @@ void bench_time(bench_function once, bench_function finish, void *state,
     each = time_batch(once, finish, state, count);
     count = each < BATCH_NS ? (long)(BATCH_NS / each) + 1 : 1;
     for (int i = 0; i < BATCHES; i++) samples[i] = time_batch(once, finish, state, count);
-    qsort(samples, BATCHES, sizeof *samples, ascending);
-    *out = (struct bench_times){.median_ns = samples[BATCHES / 2],
-                                .p10_ns = samples[BATCHES / 10],
-                                .p90_ns = samples[BATCHES - 1 - BATCHES / 10],
-                                .valid = true};
+    bench_summarise(samples, BATCHES, out);
 }
 
 // ---- cases -----------------------------------------------------------------------------------
@@ -91,6 +95,7 @@ cbk_status bench_run_case(struct bench *bench, const struct bench_case *of,
     }
     if (of->peer != NULL) of->peer(bench, of, &out->peer);
 done:
+    cbk_graph_release(&bench->graph);
     for (int i = 0; i < BENCH_TENSORS; i++) cbk_tensor_release(&bench->tensor[i]);
     return status;
 }
