@@ -65,6 +65,7 @@ struct cbk_ocl_matmul_program {
     uint32_t item_rows, item_columns; ///< TM, TN
     bool is_aligned;                  ///< ALIGNED
     bool is_whole;                    ///< WHOLE
+    bool is_along_k;                  ///< B_ALONG_K
     bool has_index64;                 ///< INDEX
     uint32_t nvidia;                  ///< NVIDIA: compute capability whose instructions are used
     uint32_t registers;               ///< most for a work-item; follows from the others
@@ -109,7 +110,8 @@ cbk_status cbk_ocl_matmul_tile(struct cbk_ocl_stream *stream,
 cbk_status cbk_ocl_matmul_vector_group(struct cbk_ocl_stream *stream,
                                        const struct cbk_ocl_product *product);
 
-/// f32 by asynchronous copies (kernels/matmul_async_f32.cl). False: not for this device or product.
+/// f32, f16 and bf16 by asynchronous copies (kernels/matmul_async_f32.cl, matmul_mma.cl).
+/// False: not for this device or product.
 bool cbk_ocl_matmul_async_suits(const struct cbk_ocl_stream *stream,
                                 const struct cbk_ocl_product *product);
 cbk_status cbk_ocl_matmul_async(struct cbk_ocl_stream *stream,

@@ -24,6 +24,7 @@ static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines
     if (has_index) cbk_rt_text_add(defines, " -DINDEX=%s", program->has_index64 ? "long" : "int");
     if (program->is_aligned) cbk_rt_text_add(defines, " -DALIGNED");
     if (program->is_whole) cbk_rt_text_add(defines, " -DWHOLE");
+    if (program->is_along_k) cbk_rt_text_add(defines, " -DB_ALONG_K");
     add_number(defines, "NVIDIA", program->nvidia);
     if (program->registers != 0)
         cbk_rt_text_add(defines, " -cl-nv-maxrregcount=%u", (unsigned)program->registers);
@@ -35,7 +36,7 @@ static struct cbk_rt_spec make_spec(const struct cbk_ocl_matmul_program *p) {
     spec.key[0] = p->in | (uint64_t)p->out << 8 | (uint64_t)p->acc << 16 |
                   (uint64_t)p->lanes << 24 | (uint64_t)p->rows << 32 | (uint64_t)p->run << 40 |
                   (uint64_t)p->is_aligned << 56 | (uint64_t)p->has_index64 << 57 |
-                  (uint64_t)p->is_whole << 58;
+                  (uint64_t)p->is_whole << 58 | (uint64_t)p->is_along_k << 59;
     spec.key[1] = p->group_x | (uint64_t)p->group_y << 16 | (uint64_t)p->item_rows << 24 |
                   (uint64_t)p->item_columns << 32 | (uint64_t)p->nvidia << 40 |
                   (uint64_t)p->panels << 48;
@@ -117,13 +118,21 @@ static void visit_gpu_forms(const struct visit *visit) {
 
 static void visit_nvidia_forms(const struct visit *visit) {
     const struct cbk_ocl_matmul_program *types = &visit->program;
-    if (types->in != CBK_DTYPE_F32 || types->acc != CBK_DTYPE_F32) return;
-    for (uint32_t form = 0; form < 4; form++)
-        visit_program(visit, (struct cbk_ocl_matmul_program){.source = &cbk_kernel_matmul_async_f32,
-                                                             .entry = "multiply",
-                                                             .run = form & 1 ? 16 : 32,
-                                                             .is_whole = (form & 2) != 0,
-                                                             .nvidia = 80});
+    struct cbk_ocl_matmul_program program = {.entry = "multiply", .nvidia = 80};
+    if (types->acc != CBK_DTYPE_F32) return;
+    for (uint32_t form = 0; form < 4 && types->in == CBK_DTYPE_F32; form++) {
+        program.source = &cbk_kernel_matmul_async_f32;
+        program.run = form & 1 ? 16 : 32;
+        program.is_whole = (form & 2) != 0;
+        visit_program(visit, program);
+    }
+    bool is_half = types->in == CBK_DTYPE_F16 || types->in == CBK_DTYPE_BF16;
+    for (uint32_t form = 0; form < 2 && is_half; form++) {
+        program.source = &cbk_kernel_matmul_mma;
+        program.run = 64;
+        program.is_along_k = form != 0;
+        visit_program(visit, program);
+    }
 }
 
 static void visit_dtype(void *context, cbk_dtype dtype) {
