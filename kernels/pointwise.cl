@@ -37,6 +37,7 @@
 #include "special.clh"
 #include "unary_ops.clh"
 #elif defined(BINARY) || defined(TERNARY)
+#include "power.clh"
 #include "binary_ops.clh"
 #include "ternary_ops.clh"
 #elif defined(COMPARE)

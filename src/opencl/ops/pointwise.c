@@ -181,7 +181,8 @@ static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines
         cbk_rt_text_add(defines, " -DSTREAM=%s", stream_type(op->types[0]));
 }
 
-/// Elements per vector register (CPU) or 16-byte access (GPU) of the widest operand.
+/// Elements per two vector registers (CPU: two chains of instructions hide latencies) or 16-byte
+/// access (GPU) of the widest operand.
 static uint32_t choose_lanes(const struct cbk_ocl_pointwise *op, uint32_t bytes) {
     uint32_t widest = 1;
     for (uint32_t k = 0; k <= op->input_count; k++) {
@@ -389,7 +390,7 @@ static cbk_status launch_walk(struct cbk_ocl_stream *stream, const struct cbk_oc
 
 static cbk_status launch_cpu(struct cbk_ocl_stream *stream, const struct cbk_ocl_pointwise *op,
                              const struct cbk_ocl_nest *nest, struct cbk_rt_block *const *blocks) {
-    uint32_t bytes = stream->device->caps->float_lanes * 4;
+    uint32_t bytes = stream->device->caps->float_lanes * 8;
     struct form form = {.op = op, .lanes = choose_lanes(op, bytes)};
     struct cpu_walk walk;
     struct cbk_rt_launch launch = {.local = {1}};
@@ -442,7 +443,7 @@ cbk_status cbk_ocl_pointwise(struct cbk_ocl_stream *stream, const struct cbk_ocl
 
 void cbk_ocl_pointwise_visit(const struct cbk_ocl_pointwise *op, cbk_ocl_program_visitor visit,
                              void *user_data) {
-    enum { CPU_BYTES = 32, GPU_BYTES = 16 };
+    enum { CPU_BYTES = 64, GPU_BYTES = 16 };
     struct form form = {.op = op, .lanes = choose_lanes(op, CPU_BYTES)};
     struct cbk_rt_spec spec = make_spec(&form, "pointwise_rows");
     visit(user_data, &spec);
