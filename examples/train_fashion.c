@@ -33,6 +33,7 @@ struct options {
     const char *device; ///< part of a name, or NULL
     bool reference;     ///< --device reference
     bool sgd;
+    bool graph; ///< capture a step once and replay it
     int epochs;
     int64_t batch, hidden;
     double rate; ///< 0: the optimizer's own default
@@ -48,15 +49,16 @@ static const char usage[] =
     "  --hidden N        default 256\n"
     "  --optimizer NAME  adam (default) or sgd\n"
     "  --rate X          learning rate; default 0.001 (adam), 0.05 (sgd)\n"
-    "  --seed N          default 1\n";
+    "  --seed N          default 1\n"
+    "  --graph           capture a training step once and replay it\n";
 
 static bool parse_options(int argc, char **argv, struct options *o) {
-    enum { DATA = 1, DEVICE, EPOCHS, BATCH, HIDDEN, OPTIMIZER, RATE, SEED, HELP };
+    enum { DATA = 1, DEVICE, EPOCHS, BATCH, HIDDEN, OPTIMIZER, RATE, SEED, GRAPH, HELP };
     static const struct option list[] = {
         {"data", 1, NULL, DATA},     {"device", 1, NULL, DEVICE}, {"epochs", 1, NULL, EPOCHS},
         {"batch", 1, NULL, BATCH},   {"hidden", 1, NULL, HIDDEN}, {"optimizer", 1, NULL, OPTIMIZER},
-        {"rate", 1, NULL, RATE},     {"seed", 1, NULL, SEED},     {"help", 0, NULL, HELP},
-        {NULL, 0, NULL, 0}};
+        {"rate", 1, NULL, RATE},     {"seed", 1, NULL, SEED},     {"graph", 0, NULL, GRAPH},
+        {"help", 0, NULL, HELP},     {NULL, 0, NULL, 0}};
     *o = (struct options){.data = "/usr/share/datasets/fashion-mnist",
                           .epochs = 8, .batch = 128, .hidden = 256, .seed = 1};
     for (int c; (c = getopt_long(argc, argv, "", list, NULL)) != -1;) {
@@ -69,6 +71,7 @@ static bool parse_options(int argc, char **argv, struct options *o) {
         case OPTIMIZER: o->sgd = strcmp(optarg, "sgd") == 0; break;
         case RATE: o->rate = atof(optarg); break;
         case SEED: o->seed = strtoull(optarg, NULL, 10); break;
+        case GRAPH: o->graph = true; break;
         case HELP: fputs(usage, stdout); exit(0);
         default: fputs(usage, stderr); return false;
         }
@@ -158,7 +161,7 @@ struct model {
     cbk_tensor *value[PARAMETERS];
     cbk_tensor *moment1[PARAMETERS]; ///< Adam; SGD: the velocity
     cbk_tensor *moment2[PARAMETERS]; ///< Adam
-    int64_t step;
+    cbk_tensor *power1, *power2;         ///< Adam: 0.9 and 0.999 to the number of steps, rank 0
 };
 
 /// Weights uniform in +-sqrt(6 / inputs) (He), biases and moments zero.
@@ -174,6 +177,8 @@ static cbk_status create_model(cbk_stream *stream, int64_t hidden, struct model 
         TRY(cbk_zeros(stream, CBK_DTYPE_F32, 2, shape[p], &model->moment1[p]));
         TRY(cbk_zeros(stream, CBK_DTYPE_F32, 2, shape[p], &model->moment2[p]));
     }
+    TRY(cbk_ones(stream, CBK_DTYPE_F32, 0, NULL, &model->power1));
+    TRY(cbk_ones(stream, CBK_DTYPE_F32, 0, NULL, &model->power2));
 done:
     return status;
 }
@@ -184,6 +189,8 @@ static void free_model(struct model *model) {
         cbk_tensor_release(&model->moment1[p]);
         cbk_tensor_release(&model->moment2[p]);
     }
+    cbk_tensor_release(&model->power1);
+    cbk_tensor_release(&model->power2);
 }
 
 /// x [n, 784] f32 in [0, 1] and labels [n, 1] of the samples at `index` (i32 [n]).
@@ -283,14 +290,26 @@ done:
     return status;
 }
 
-/// Adam (Kingma and Ba, 2015) with beta 0.9 and 0.999; the bias corrections are folded into the
-/// rate and the square root's factor.
-static cbk_status update_adam(cbk_stream *stream, struct model *model, int p,
-                              const cbk_tensor *gradient, double rate, struct scope *scope) {
-    double correction1 = 1, correction2 = 1;
-    for (int64_t i = 0; i < model->step; i++) correction1 *= 0.9, correction2 *= 0.999;
-    correction1 = 1 - correction1, correction2 = 1 - correction2;
+/// *out = 1 - beta^t, once per step t. What changes from step to step lives on the device, so that
+/// a captured step changes it too.
+static cbk_status correction(cbk_stream *stream, cbk_tensor *power, double beta,
+                             struct scope *scope, cbk_tensor **out) {
+    cbk_status status = CBK_OK;
+    cbk_tensor **value = slot(scope);
+    TRY(cbk_mul_scalar_into(stream, power, cbk_f(beta), power));
+    TRY(cbk_neg(stream, power, value));
+    TRY(cbk_add_scalar_into(stream, *value, cbk_f(1), *value));
+    *out = *value;
+done:
+    return status;
+}
 
+/// Adam (Kingma and Ba, 2015) with beta 0.9 and 0.999: w -= rate * m' / (sqrt(v') + 1e-8), where
+/// m' and v' are the moments divided by their corrections.
+static cbk_status update_adam(cbk_stream *stream, struct model *model, int p,
+                              const cbk_tensor *gradient, double rate,
+                              const cbk_tensor *correction1, const cbk_tensor *correction2,
+                              struct scope *scope) {
     cbk_status status = CBK_OK;
     cbk_tensor *m = model->moment1[p], *v = model->moment2[p];
     cbk_tensor **scaled = slot(scope), **squared = slot(scope), **root = slot(scope);
@@ -302,38 +321,103 @@ static cbk_status update_adam(cbk_stream *stream, struct model *model, int p,
     TRY(cbk_square(stream, gradient, squared));
     TRY(cbk_mul_scalar_into(stream, *squared, cbk_f(0.001), *squared));
     TRY(cbk_add_into(stream, v, *squared, v));
-    TRY(cbk_mul_scalar(stream, v, cbk_f(1 / correction2), root));
+    TRY(cbk_div(stream, v, correction2, root));
     TRY(cbk_sqrt_into(stream, *root, *root));
     TRY(cbk_add_scalar_into(stream, *root, cbk_f(1e-8), *root));
-    TRY(cbk_mul_scalar(stream, m, cbk_f(rate / correction1), delta));
-    TRY(cbk_div_into(stream, *delta, *root, *delta));
+    TRY(cbk_div_into(stream, m, *root, *scaled));
+    TRY(cbk_mul_scalar_into(stream, *scaled, cbk_f(rate), *scaled));
+    TRY(cbk_div(stream, *scaled, correction1, delta));
     TRY(cbk_sub_into(stream, model->value[p], *delta, model->value[p]));
 done:
     return status;
 }
 
+static cbk_status update(cbk_stream *stream, struct model *model, const struct options *options,
+                         cbk_tensor *const gradient[PARAMETERS]) {
+    struct scope corrections = {.count = 0}, scope = {.count = 0};
+    cbk_tensor *correction1 = NULL, *correction2 = NULL;
+    cbk_status status = CBK_OK;
+    if (!options->sgd) {
+        TRY(correction(stream, model->power1, 0.9, &corrections, &correction1));
+        TRY(correction(stream, model->power2, 0.999, &corrections, &correction2));
+    }
+    for (int p = 0; p < PARAMETERS; p++) {
+        TRY(options->sgd ? update_sgd(stream, model, p, gradient[p], options->rate, &scope)
+                         : update_adam(stream, model, p, gradient[p], options->rate, correction1,
+                                       correction2, &scope));
+        end_scope(&scope);
+    }
+done:
+    end_scope(&scope);
+    end_scope(&corrections);
+    return status;
+}
+
+// ---- a step --------------------------------------------------------------------------------------
+
+struct trainer {
+    const struct options *options;
+    struct model model;
+    struct dataset set;
+    cbk_tensor *loss;  ///< rank 0: sum over the epoch so far
+    cbk_tensor *index; ///< i32 [batch]: the samples of a captured step
+    cbk_graph *graph;  ///< --graph: one step
+};
+
 /// One mini-batch: forward, loss, backward, update.
-static cbk_status train_step(cbk_stream *stream, struct model *model, const struct dataset *set,
-                             const cbk_tensor *index, const struct options *options,
-                             cbk_tensor *loss_sum) {
-    struct scope scope = {.count = 0}, update = {.count = 0};
+static cbk_status train_step(cbk_stream *stream, struct trainer *trainer, const cbk_tensor *index) {
+    struct model *model = &trainer->model;
+    struct scope scope = {.count = 0};
     cbk_status status = CBK_OK;
     cbk_tensor *x, *labels, *hidden, *logits, *gradient[PARAMETERS];
 
-    TRY(gather_batch(stream, set, index, &scope, &x, &labels));
+    TRY(gather_batch(stream, &trainer->set, index, &scope, &x, &labels));
     TRY(forward(stream, model, x, &scope, &hidden, &logits));
-    TRY(add_loss(stream, logits, labels, &scope, loss_sum));
+    TRY(add_loss(stream, logits, labels, &scope, trainer->loss));
     TRY(backward(stream, model, x, hidden, logits, labels, &scope, gradient));
-    model->step++;
-    for (int p = 0; p < PARAMETERS; p++) {
-        TRY((options->sgd ? update_sgd : update_adam)(stream, model, p, gradient[p], options->rate,
-                                                      &update));
-        end_scope(&update);
-    }
+    TRY(update(stream, model, trainer->options, gradient));
 done:
-    end_scope(&update);
     end_scope(&scope);
     return status;
+}
+
+static cbk_status captured_step(cbk_stream *stream, void *user_data) {
+    struct trainer *trainer = user_data;
+    return train_step(stream, trainer, trainer->index);
+}
+
+/// The same as train_step: the batch goes to the tensor that the graph reads, then the graph runs.
+/// The first step is the real run that comes before the capture.
+static cbk_status replay_step(cbk_stream *stream, struct trainer *trainer,
+                              const cbk_tensor *index) {
+    cbk_status status = CBK_OK;
+    TRY(cbk_copy_into(stream, index, trainer->index));
+    if (trainer->graph != NULL)
+        TRY(cbk_graph_replay(trainer->graph));
+    else
+        TRY(cbk_graph_capture(stream, captured_step, trainer, &trainer->graph));
+done:
+    return status;
+}
+
+static cbk_status create_trainer(cbk_stream *stream, const struct options *options,
+                                 const struct images *images, struct trainer *trainer) {
+    cbk_status status = CBK_OK;
+    trainer->options = options;
+    TRY(upload(stream, images, &trainer->set));
+    TRY(create_model(stream, options->hidden, &trainer->model));
+    TRY(cbk_zeros(stream, CBK_DTYPE_F32, 0, NULL, &trainer->loss));
+    TRY(cbk_zeros(stream, CBK_DTYPE_I32, 1, &options->batch, &trainer->index));
+done:
+    return status;
+}
+
+static void free_trainer(struct trainer *trainer) {
+    cbk_graph_release(&trainer->graph);
+    cbk_tensor_release(&trainer->loss);
+    cbk_tensor_release(&trainer->index);
+    free_model(&trainer->model);
+    free_dataset(&trainer->set);
 }
 
 // ---- epochs ------------------------------------------------------------------------------------------
@@ -365,34 +449,34 @@ static void shuffle(int32_t *order, int64_t count, uint64_t *state) {
     }
 }
 
-static cbk_status train_epoch(cbk_stream *stream, struct model *model, const struct dataset *set,
-                              const int32_t *order, int epoch, const struct options *options,
-                              double *out_loss) {
+static cbk_status train_epoch(cbk_stream *stream, struct trainer *trainer, const int32_t *order,
+                              int epoch, double *out_loss) {
     const bool terminal = isatty(STDOUT_FILENO);
+    const int64_t count = trainer->set.count, batch = trainer->options->batch;
     cbk_status status = CBK_OK;
-    cbk_tensor *orders = NULL, *index = NULL, *loss = NULL;
+    cbk_tensor *orders = NULL, *index = NULL;
     float loss_sum = 0;
 
-    TRY(cbk_tensor_from_data(stream, CBK_DTYPE_I32, 1, &set->count, order,
-                             (uint64_t)set->count * sizeof *order, &orders));
-    TRY(cbk_zeros(stream, CBK_DTYPE_F32, 0, NULL, &loss));
-    for (int64_t first = 0, step = 0; first < set->count; first += options->batch, step++) {
-        int64_t left = set->count - first;
-        TRY(cbk_narrow(stream, orders, 0, first, left < options->batch ? left : options->batch,
-                       &index));
-        TRY(train_step(stream, model, set, index, options, loss));
+    TRY(cbk_tensor_from_data(stream, CBK_DTYPE_I32, 1, &count, order,
+                             (uint64_t)count * sizeof *order, &orders));
+    TRY(cbk_fill_into(stream, cbk_f(0), trainer->loss));
+    for (int64_t first = 0, step = 0; first < count; first += batch, step++) {
+        const int64_t left = count - first;
+        const bool is_whole = left >= batch;
+        TRY(cbk_narrow(stream, orders, 0, first, is_whole ? batch : left, &index));
+        TRY(trainer->options->graph && is_whole ? replay_step(stream, trainer, index)
+                                                : train_step(stream, trainer, index));
         cbk_tensor_release(&index);
         if (step % 32 == 31) { // keeps the bar honest and the queue short
             TRY(cbk_sync(stream));
-            if (terminal) show_progress(epoch, first, set->count);
+            if (terminal) show_progress(epoch, first, count);
         }
     }
-    TRY(cbk_tensor_read(stream, loss, &loss_sum, sizeof loss_sum));
-    if (terminal) show_progress(epoch, set->count, set->count);
-    *out_loss = loss_sum / (double)set->count;
+    TRY(cbk_tensor_read(stream, trainer->loss, &loss_sum, sizeof loss_sum));
+    if (terminal) show_progress(epoch, count, count);
+    *out_loss = loss_sum / (double)count;
 done:
     cbk_tensor_release(&index);
-    cbk_tensor_release(&loss);
     cbk_tensor_release(&orders);
     return status;
 }
@@ -442,8 +526,8 @@ done:
 static cbk_status run(cbk_stream *stream, const struct options *options,
                       const struct images *train_images, const struct images *test_images) {
     const bool terminal = isatty(STDOUT_FILENO);
-    struct dataset train = {0}, test = {0};
-    struct model model = {0};
+    struct trainer trainer = {0};
+    struct dataset test = {0};
     cbk_status status = CBK_OK;
     uint64_t shuffle_state = options->seed * 0x9e3779b97f4a7c15u + 1;
     double accuracy = 0;
@@ -451,25 +535,23 @@ static cbk_status run(cbk_stream *stream, const struct options *options,
     if (order == NULL) return CBK_ERROR_OUT_OF_HOST_MEMORY;
     for (int64_t i = 0; i < train_images->count; i++) order[i] = (int32_t)i;
 
-    TRY(upload(stream, train_images, &train));
+    TRY(create_trainer(stream, options, train_images, &trainer));
     TRY(upload(stream, test_images, &test));
-    TRY(create_model(stream, options->hidden, &model));
     for (int epoch = 1; epoch <= options->epochs; epoch++) {
         double loss = 0, start = now();
-        shuffle(order, train.count, &shuffle_state);
-        TRY(train_epoch(stream, &model, &train, order, epoch, options, &loss));
+        shuffle(order, trainer.set.count, &shuffle_state);
+        TRY(train_epoch(stream, &trainer, order, epoch, &loss));
         double seconds = now() - start;
-        TRY(test_accuracy(stream, &model, &test, &accuracy));
+        TRY(test_accuracy(stream, &trainer.model, &test, &accuracy));
         printf("%sepoch %2d  loss %.4f  test accuracy %.2f %%  %.0f images/s%s\n",
-               terminal ? "\r" : "", epoch, loss, accuracy, (double)train.count / seconds,
+               terminal ? "\r" : "", epoch, loss, accuracy, (double)trainer.set.count / seconds,
                terminal ? "            " : "");
         fflush(stdout);
     }
     printf("test accuracy %.1f %%\n", accuracy);
 done:
-    free_model(&model);
     free_dataset(&test);
-    free_dataset(&train);
+    free_trainer(&trainer);
     free(order);
     return status;
 }
