@@ -23,12 +23,14 @@ enum { TENSORS = 12 };
 struct hold {
     cbk_stream *stream, *other;
     cbk_event *event;
+    cbk_graph *graph;
     cbk_tensor *t[TENSORS];
 };
 
 static void release(struct hold *hold) {
     for (int i = 0; i < TENSORS; i++) cbk_tensor_release(&hold->t[i]);
     cbk_event_release(&hold->event);
+    cbk_graph_release(&hold->graph);
     cbk_stream_release(&hold->other);
     cbk_stream_release(&hold->stream);
 }
@@ -201,6 +203,49 @@ done:
     return status;
 }
 
+/// t[0] becomes the sum of itself and what the product with a constant gives; t[6] is drawn.
+static cbk_status step(cbk_stream *stream, void *user_data) {
+    struct hold *h = user_data;
+    const int64_t shape[1] = {8};
+    cbk_status status = CBK_OK;
+    for (int i = 2; i < 7; i++) cbk_tensor_release(&h->t[i]);
+    RT_TRY(cbk_matmul(stream, h->t[0], h->t[1], NULL, &h->t[2]));
+    RT_TRY(cbk_relu(stream, h->t[2], &h->t[3]));
+    RT_TRY(cbk_transpose(stream, h->t[3], 0, 1, &h->t[4]));
+    RT_TRY(cbk_copy(stream, h->t[4], &h->t[5]));
+    RT_TRY(cbk_add_into(stream, h->t[0], h->t[4], h->t[0]));
+    RT_TRY(cbk_random_uniform(stream, CBK_DTYPE_F32, 1, shape, 0, 1, &h->t[6]));
+done:
+    return status;
+}
+
+static cbk_status capture_and_replay(cbk_device *device) {
+    struct hold h = {NULL};
+    float eager[2][8], replayed[8], back[4];
+    cbk_status status = CBK_OK;
+    RT_TRY(cbk_stream_create(device, NULL, &h.stream));
+    RT_TRY(matrix(h.stream, 2, 2, 1, &h.t[0])); // 1 2 3 4
+    RT_TRY(matrix(h.stream, 2, 2, 0, &h.t[1])); // 0 1 2 3
+    RT_TRY(cbk_seed(device, 5));
+    for (int i = 0; i < 2; i++) {
+        RT_TRY(cbk_random_uniform(h.stream, CBK_DTYPE_F32, 1, (int64_t[]){8}, 0, 1, &h.t[6]));
+        RT_TRY(cbk_tensor_read(h.stream, h.t[6], eager[i], sizeof eager[i]));
+        cbk_tensor_release(&h.t[6]);
+    }
+    RT_TRY(cbk_seed(device, 5));
+    RT_TRY(cbk_graph_capture(h.stream, step, &h, &h.graph));
+    RT_TRY(cbk_memory_cleanup(device));
+    RT_TRY(cbk_graph_replay(h.graph));
+    RT_TRY(cbk_tensor_read(h.stream, h.t[6], replayed, sizeof replayed));
+    RT_TRY(expect(memcmp(replayed, eager[1], sizeof replayed) == 0));
+    // [1 2; 3 4] + [4 8; 7 15] = [5 10; 10 19], and that + [20 38; 35 67].
+    RT_TRY(cbk_tensor_read(h.stream, h.t[0], back, sizeof back));
+    RT_TRY(expect(back[0] == 25 && back[1] == 48 && back[2] == 45 && back[3] == 86));
+done:
+    release(&h);
+    return status;
+}
+
 static const struct program {
     const char *name;
     cbk_status (*run)(cbk_device *device);
@@ -212,6 +257,7 @@ static const struct program {
     {"random_draws", random_draws},
     {"streams_and_events", streams_and_events},
     {"memory", memory},
+    {"capture_and_replay", capture_and_replay},
 };
 
 // ---- around them -------------------------------------------------------------------------------------
