@@ -171,19 +171,20 @@ inline void store_four(global float *to, bool is_aligned, int count, const float
     }
 }
 
-inline void store_partial(global float *to, long n, int rows, int columns, struct place at,
-                          float sum[8][8]) {
-    to += at.row * n + at.column;
+// Rows `pitch` apart; is_aligned: each begins at a multiple of 16 bytes.
+inline void store_rows(global float *to, long pitch, bool is_aligned, int rows, int columns,
+                       struct place at, float sum[8][8]) {
+    to += at.row * pitch + at.column;
     UNROLL
-    for (int i = 0; i < 8; i++, to += 4 * n)
+    for (int i = 0; i < 8; i++, to += 4 * pitch)
         if ((int)at.row + 4 * i < rows) {
-            store_four(to, n % 4 == 0, columns - (int)at.column, sum[i]);
-            store_four(to + 32, n % 4 == 0, columns - (int)at.column - 32, sum[i] + 4);
+            store_four(to, is_aligned, columns - (int)at.column, sum[i]);
+            store_four(to + 32, is_aligned, columns - (int)at.column - 32, sum[i] + 4);
         }
 }
 
-inline void store_out(global STORAGE(Y) *to, long out_row, long out_column, int rows,
-                      int columns, struct place at, float sum[8][8]) {
+inline void store_strided(global STORAGE(Y) *to, long out_row, long out_column, int rows,
+                          int columns, struct place at, float sum[8][8]) {
     to += at.row * out_row + at.column * out_column;
     UNROLL
     for (int i = 0; i < 8; i++, to += 4 * out_row) {
@@ -234,8 +235,11 @@ multiply(global const float *a, long a_offset, global const float *b, long b_off
                              : out_offset + batch_offset(&batch, matrix, 2) + i * out_row +
                                    j * out_column;
     multiply_tile(stages, &from, at, sum);
-    if (splits > 1)
-        store_partial(partial + origin, n, ROWS(from), COLUMNS(from), at, sum);
-    else
-        store_out(out + origin, out_row, out_column, ROWS(from), COLUMNS(from), at, sum);
+    if (splits > 1 || (OUT_IS_ACC && out_column == 1)) {
+        long pitch = splits > 1 ? n : out_row;
+        store_rows((splits > 1 ? partial : (global float *)out) + origin, pitch,
+                   (pitch | origin) % 4 == 0, ROWS(from), COLUMNS(from), at, sum);
+    } else {
+        store_strided(out + origin, out_row, out_column, ROWS(from), COLUMNS(from), at, sum);
+    }
 }

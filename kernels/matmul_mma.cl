@@ -158,6 +158,15 @@ inline void multiply_tile(local uchar *stages, struct source *from, const struct
     async_wait(0);
 }
 
+// Two neighbours at an even element.
+#define store_two(Y, p, v) CAT(store_two_, Y)(p, v)
+#define store_two_f16(p, v) vstorea_half2_rte((v), 0, (p))
+#define store_two_bf16(p, v)                                                                       \
+    (*(global uint *)(p) = encode_bf16((v).x) | (uint)encode_bf16((v).y) << 16)
+#define store_two_f32(p, v) (*(global float2 *)(p) = (v))
+#define store_two_f8e4m3(p, v) (STORE(f8e4m3, p, 0, (v).x), STORE(f8e4m3, p, 1, (v).y))
+#define store_two_f8e5m2(p, v) (STORE(f8e5m2, p, 0, (v).x), STORE(f8e5m2, p, 1, (v).y))
+
 kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void
 multiply(global const ushort *a, long a_offset, global const ushort *b, long b_offset,
          global STORAGE(Y) *out, long out_offset, global float *partial, long partial_offset,
@@ -204,19 +213,27 @@ multiply(global const ushort *a, long a_offset, global const ushort *b, long b_o
     // A lane holds, of each 16 x 8, two neighbours in row lane / 4 and two in the row 8 below.
     row += lane >> 2, column += (lane & 3) * 2;
     partial += partial_offset + ((split * matrices + matrix) * m + i_first) * n + j_first;
-    out += out_offset + batch_offset(&batch, matrix, 2) + i_first * out_row + j_first * out_column;
+    long origin = out_offset + batch_offset(&batch, matrix, 2) + i_first * out_row;
+    bool is_even = out_column == 1 && ((origin | out_row) & 1) == 0;
+    out += origin + j_first * out_column;
     UNROLL
     for (int i = 0; i < 4; i++) {
         UNROLL
         for (int j = 0; j < 8; j++) {
             UNROLL
-            for (int c = 0; c < 4; c++) {
-                int r = (int)row + i * 16 + (c >> 1) * 8, q = (int)column + j * 8 + (c & 1);
-                if (r < from.rows && q < from.columns) {
-                    if (splits > 1)
-                        partial[r * n + q] = sum[i][j][c];
-                    else
-                        STORE(Y, out, r * out_row + q * out_column, sum[i][j][c]);
+            for (int c = 0; c < 4; c += 2) {
+                int r = (int)row + i * 16 + c * 4, q = (int)column + j * 8;
+                float2 two = (float2)(sum[i][j][c], sum[i][j][c + 1]);
+                if (r >= from.rows || q >= from.columns) continue;
+                bool has_two = q + 1 < from.columns;
+                if (splits > 1) {
+                    partial[r * n + q] = two.x;
+                    if (has_two) partial[r * n + q + 1] = two.y;
+                } else if (is_even && has_two) {
+                    store_two(Y, out + r * out_row + q, two);
+                } else {
+                    STORE(Y, out, r * out_row + q * out_column, two.x);
+                    if (has_two) STORE(Y, out, r * out_row + (q + 1) * out_column, two.y);
                 }
             }
         }

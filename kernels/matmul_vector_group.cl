@@ -6,8 +6,8 @@
 // Entries
 //   dots      x and b's columns are contiguous: `lanes` work-items share a column, W elements at a
 //             time each, and add up in a tree in local memory; THREADS / lanes columns per group
-//   columns   b's rows are contiguous: a group takes COLUMNS columns; its THREADS / COLUMNS rows of
-//             work-items take every so many-th step of k and add up in local memory
+//   columns   b's rows are contiguous: a group takes COLUMNS columns, a work-item W of them and every
+//             SLICES-th step of k; the slices add up in local memory
 //
 // Where the output is short the host cuts k into `parts` of k_part steps: the sums go to
 // `partial`, [part][matrix][n], and add_splits of matmul_tile adds them in order.
@@ -16,14 +16,14 @@
 //
 // Defines
 //   X, Y, ACC  see matmul_types.clh
-//   W          elements a work-item reads at once in dots: 4
-//   ALIGNED    x and b's columns are aligned to W elements
+//   W          elements a work-item reads at once: 4
+//   ALIGNED    what is read so, rows or columns of b and in dots x, is aligned to W elements
 //   THREADS    work-items of a group, a multiple of 64
 #include "matmul_batch.clh"
 #include "matmul_types.clh"
 
 #define COLUMNS 64
-#define SLICES (THREADS / COLUMNS)
+#define SLICES (THREADS * W / COLUMNS)
 
 inline void finish(acc_t sum, long j, long n, long matrix, long matrices, long part, long parts,
                    global acc_t *partial, global STORAGE(Y) *out, long out_stride) {
@@ -70,37 +70,48 @@ dots(global const STORAGE(X) *x, long x_offset, global const STORAGE(X) *b, long
                out + out_offset + batch_offset(&batch, matrix, 2), out_stride);
 }
 
+// W elements of a row of b, of which `count` exist.
+inline accv load_columns(global const STORAGE(X) *b, long count) {
+    if (count >= W) return as_accv(LOADV(X, b, 0));
+    acc_t lanes[W];
+    for (int i = 0; i < W; i++) lanes[i] = i < count ? as_acc(LOAD(X, b, i)) : 0;
+    return CAT(vload, W)(0, lanes);
+}
+
 kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void
 columns(global const STORAGE(X) *x, long x_offset, global const STORAGE(X) *b, long b_offset,
         global STORAGE(Y) *out, long out_offset, global acc_t *partial, long partial_offset,
         long n, long k, long parts, long k_part, long x_stride, long b_stride, long out_stride,
         batch_axes batch) {
     local acc_t sums[SLICES][COLUMNS];
-    int t = (int)get_local_id(0), lane = t % COLUMNS, slice = t / COLUMNS;
+    int t = (int)get_local_id(0), place = t % (COLUMNS / W) * W, slice = t / (COLUMNS / W);
     long groups = (n + COLUMNS - 1) / COLUMNS, id = get_group_id(0);
     long part = id / groups % parts, matrix = id / groups / parts;
     long matrices = get_num_groups(0) / groups / parts;
-    long j = id % groups * COLUMNS + lane, column = min(j, n - 1);
+    long j = id % groups * COLUMNS, count = n - j - place;
     long k_end = min((part + 1) * k_part, k), i = part * k_part + slice;
     x += x_offset + batch_offset(&batch, matrix, 0);
-    b += b_offset + batch_offset(&batch, matrix, 1) + column;
+    b += b_offset + batch_offset(&batch, matrix, 1) + j + place;
 
-    acc_t s[4] = {0, 0, 0, 0};
-    for (; i + 3 * SLICES < k_end; i += 4 * SLICES)
-        for (int r = 0; r < 4; r++) {
+    accv s[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+    for (; i + 7 * SLICES < k_end; i += 8 * SLICES) {
+        _Pragma("unroll")
+        for (int r = 0; r < 8; r++) {
             long row = i + r * SLICES;
-            s[r] = multiply_add(as_acc(LOAD(X, x, row * x_stride)),
-                                as_acc(LOAD(X, b, row * b_stride)), s[r]);
+            s[r] = multiply_add((accv)(as_acc(LOAD(X, x, row * x_stride))),
+                                load_columns(b + row * b_stride, count), s[r]);
         }
+    }
     for (; i < k_end; i += SLICES)
-        s[0] = multiply_add(as_acc(LOAD(X, x, i * x_stride)), as_acc(LOAD(X, b, i * b_stride)),
-                            s[0]);
-    sums[slice][lane] = (s[0] + s[1]) + (s[2] + s[3]);
+        s[0] = multiply_add((accv)(as_acc(LOAD(X, x, i * x_stride))),
+                            load_columns(b + i * b_stride, count), s[0]);
+    CAT(vstore, W)(((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])), 0,
+                   &sums[slice][place]);
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (slice == 0 && j < n) {
-        acc_t sum = sums[0][lane];
-        for (int r = 1; r < SLICES; r++) sum += sums[r][lane];
-        finish(sum, j, n, matrix, matrices, part, parts, partial + partial_offset,
+    if (t < COLUMNS && j + t < n) {
+        acc_t sum = sums[0][t];
+        for (int r = 1; r < SLICES; r++) sum += sums[r][t];
+        finish(sum, j + t, n, matrix, matrices, part, parts, partial + partial_offset,
                out + out_offset + batch_offset(&batch, matrix, 2), out_stride);
     }
 }

@@ -151,7 +151,7 @@ done:
 enum {
     VECTOR_LANES = 4,
     VECTOR_COLUMNS = 64, ///< COLUMNS of matmul_vector_group.cl
-    VECTOR_BLOCKS = 128, ///< of that many columns that fill a device
+    VECTOR_BLOCKS = 512, ///< of that many columns that fill a device
     SHORTEST_PART = 512  ///< of k
 };
 
@@ -187,11 +187,16 @@ static struct vector_plan plan_vector(const struct cbk_rt_caps *caps,
     return plan;
 }
 
-/// Are all rows that dots reads aligned to its vectors?
-static bool is_aligned(const struct cbk_ocl_product *product) {
-    int64_t bits = product->a.offset | product->b.offset | (product->n == 1 ? 0 : product->b.line);
+/// Is what is read in vectors aligned: rows or columns of b, in dots also a?
+static bool is_aligned(const struct cbk_ocl_product *product, bool is_dots) {
+    int64_t bits = product->b.offset;
+    if (is_dots)
+        bits |= product->a.offset | (product->n == 1 ? 0 : product->b.line);
+    else
+        bits |= product->k == 1 ? 0 : product->b.run;
     for (int64_t i = 0; i < product->batch.rank; i++)
-        bits |= product->batch.strides[CBK_OCL_A][i] | product->batch.strides[CBK_OCL_B][i];
+        bits |= product->batch.strides[CBK_OCL_B][i] |
+                (is_dots ? product->batch.strides[CBK_OCL_A][i] : 0);
     return bits % VECTOR_LANES == 0;
 }
 
@@ -205,7 +210,7 @@ static cbk_status launch_vector(struct cbk_ocl_stream *stream,
         make_program(&cbk_kernel_matmul_vector_group, is_dots ? "dots" : "columns", product);
     program.lanes = VECTOR_LANES;
     program.group_x = plan->threads;
-    program.is_aligned = is_aligned(product);
+    program.is_aligned = is_aligned(product, is_dots);
     cbk_status status = cbk_ocl_matmul_kernel(stream, &program, &launch.kernel);
     if (status != CBK_OK) return status;
     cbk_ocl_arg_matrix(&launch, &product->a, CBK_RT_READ);
