@@ -42,9 +42,9 @@ static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines
         cbk_rt_text_add(defines, " -DW=%u", (unsigned)program->lanes);
 }
 
-static struct cbk_rt_spec make_spec(const struct program *program) {
+static struct cbk_rt_spec make_spec(const struct program *program, const char *entry) {
     return (struct cbk_rt_spec){.source = &cbk_kernel_scatter,
-                                .entry = "scatter",
+                                .entry = entry,
                                 .key = {(uint64_t)program->update | (uint64_t)program->x << 8 |
                                             (uint64_t)program->value << 16 |
                                             (uint64_t)program->index << 24,
@@ -59,7 +59,15 @@ static uint32_t cpu_lanes(uint32_t float_lanes, cbk_dtype dtype) {
     return lanes >= 16 ? 16 : lanes >= 8 ? 8 : 4;
 }
 
-// ---- launch --------------------------------------------------------------------------------------
+// ---- walking the positions -----------------------------------------------------------------------
+
+/// One update in place.
+struct scatter {
+    struct cbk_ocl_stream *stream;
+    const struct cbk_ocl_indexing *indexing;
+    struct scatter_args args;
+    struct program program;
+};
 
 static void set_ranges(struct scatter_args *args, int64_t wanted) {
     int64_t most = cbk_ocl_divide_up(args->length, LEAST_RANGE);
@@ -86,44 +94,186 @@ static int64_t plan(const struct cbk_rt_caps *caps, bool is_gpu, struct scatter_
     return cbk_ocl_divide_up(units, args->units_per_item);
 }
 
+static cbk_status make_launch(const struct scatter *scatter, const struct cbk_rt_spec *spec,
+                              int64_t items, struct cbk_rt_launch *launch) {
+    size_t local = scatter->program.is_gpu ? GROUP : 1;
+    *launch = (struct cbk_rt_launch){.operation = scatter->indexing->operation,
+                                     .dimensions = 1,
+                                     .global = {cbk_ocl_round_up((size_t)items, local), 1, 1},
+                                     .local = {local, 1, 1}};
+    return cbk_rt_kernel(scatter->stream->rt, spec, &launch->kernel);
+}
+
+static cbk_status walk(struct scatter *scatter) {
+    const struct cbk_ocl_indexing *indexing = scatter->indexing;
+    int64_t items = plan(scatter->stream->device->caps, scatter->program.is_gpu, &scatter->args);
+    struct cbk_rt_spec spec = make_spec(&scatter->program, "scatter");
+    struct cbk_rt_launch launch;
+    cbk_status status = make_launch(scatter, &spec, items, &launch);
+    if (status != CBK_OK) return status;
+    cbk_rt_arg_block(&launch, indexing->x.block, CBK_RT_READ_WRITE);
+    cbk_rt_arg_block(&launch, indexing->index.block, CBK_RT_READ);
+    cbk_rt_arg_block(&launch, indexing->y.block, CBK_RT_READ);
+    cbk_rt_arg_value(&launch, &scatter->args, sizeof scatter->args);
+    cbk_rt_arg_index_flag(scatter->stream->rt, &launch);
+    return cbk_rt_launch(scatter->stream->rt, &launch);
+}
+
+// ---- sorting the positions -----------------------------------------------------------------------
+
+#define SORT_FROM 64          ///< positions of a column that are worth a sort
+#define SORT_LIMIT UINT32_MAX ///< keys and positions are 32 bits wide
+#define SORT_CHUNK 4096       ///< least pairs of a group
+#define SORT_CHUNKS 1024      ///< most groups
+#define DIGIT_BITS 8
+
+/// As in kernels/radix.cl and kernels/scatter.cl.
+struct radix_args {
+    int64_t keys, positions, keys_out, positions_out, counts;
+    int64_t count, chunk_length, chunks;
+    int64_t shift;
+};
+struct sort_args {
+    int64_t keys, positions, count, columns, no_place;
+};
+
+static bool wants_sort(const struct scatter *scatter, struct sort_args *sort) {
+    const struct scatter_args *args = &scatter->args;
+    sort->columns = scatter->indexing->is_per_slice ? 1 : args->axes.count;
+    sort->count = args->positions * sort->columns;
+    if (!scatter->program.is_gpu || args->positions < SORT_FROM) return false;
+    if (sort->count >= (int64_t)SORT_LIMIT || args->length >= (int64_t)SORT_LIMIT / sort->columns)
+        return false;
+    sort->no_place = args->length * sort->columns;
+    return true;
+}
+
+static void describe_nothing(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines) {
+    (void)spec;
+    (void)defines;
+}
+
+static struct cbk_rt_spec radix_spec(const char *entry) {
+    return (struct cbk_rt_spec){
+        .source = &cbk_kernel_radix, .entry = entry, .describe = describe_nothing};
+}
+
+static cbk_status launch_radix(struct scatter *scatter, const char *entry, int64_t groups,
+                               struct cbk_rt_block *work, const struct radix_args *args) {
+    struct cbk_rt_spec spec = radix_spec(entry);
+    struct cbk_rt_launch launch;
+    cbk_status status = make_launch(scatter, &spec, groups * GROUP, &launch);
+    if (status != CBK_OK) return status;
+    cbk_rt_arg_block(&launch, work, CBK_RT_READ_WRITE);
+    cbk_rt_arg_value(&launch, args, sizeof *args);
+    return cbk_rt_launch(scatter->stream->rt, &launch);
+}
+
+/// Sorts `work` by as many digits as `sort` has keys for, and tells where the result lies.
+static cbk_status sort_positions(struct scatter *scatter, struct cbk_rt_block *work,
+                                 struct radix_args *args, struct sort_args *sort) {
+    cbk_status status = CBK_OK;
+    for (args->shift = 0; args->shift < 32 && sort->no_place >> args->shift != 0;
+         args->shift += DIGIT_BITS) {
+        RT_TRY(launch_radix(scatter, "radix_count", args->chunks, work, args));
+        RT_TRY(launch_radix(scatter, "radix_offsets", 1, work, args));
+        RT_TRY(launch_radix(scatter, "radix_move", args->chunks, work, args));
+        struct radix_args done = *args;
+        args->keys = done.keys_out;
+        args->positions = done.positions_out;
+        args->keys_out = done.keys;
+        args->positions_out = done.positions;
+    }
+    sort->keys = args->keys;
+    sort->positions = args->positions;
+done:
+    return status;
+}
+
+static cbk_status launch_begin(struct scatter *scatter, struct cbk_rt_block *work,
+                               const struct sort_args *sort) {
+    struct cbk_rt_spec spec = make_spec(&scatter->program, "scatter_begin");
+    struct cbk_rt_launch launch;
+    cbk_status status = make_launch(scatter, &spec, sort->count, &launch);
+    if (status != CBK_OK) return status;
+    cbk_rt_arg_block(&launch, scatter->indexing->index.block, CBK_RT_READ);
+    cbk_rt_arg_block(&launch, work, CBK_RT_WRITE);
+    cbk_rt_arg_value(&launch, &scatter->args, sizeof scatter->args);
+    cbk_rt_arg_value(&launch, sort, sizeof *sort);
+    cbk_rt_arg_index_flag(scatter->stream->rt, &launch);
+    return cbk_rt_launch(scatter->stream->rt, &launch);
+}
+
+static cbk_status launch_apply(struct scatter *scatter, struct cbk_rt_block *work,
+                               const struct sort_args *sort) {
+    int64_t columns = sort->columns == 1 ? scatter->args.axes.count : 1;
+    struct cbk_rt_spec spec = make_spec(&scatter->program, "scatter_apply");
+    struct cbk_rt_launch launch;
+    cbk_status status = make_launch(scatter, &spec, sort->count * columns, &launch);
+    if (status != CBK_OK) return status;
+    cbk_rt_arg_block(&launch, scatter->indexing->x.block, CBK_RT_READ_WRITE);
+    cbk_rt_arg_block(&launch, scatter->indexing->y.block, CBK_RT_READ);
+    cbk_rt_arg_block(&launch, work, CBK_RT_READ);
+    cbk_rt_arg_value(&launch, &scatter->args, sizeof scatter->args);
+    cbk_rt_arg_value(&launch, sort, sizeof *sort);
+    return cbk_rt_launch(scatter->stream->rt, &launch);
+}
+
+static cbk_status sort_and_apply(struct scatter *scatter, struct sort_args *sort) {
+    struct cbk_rt_block *work = NULL;
+    struct radix_args args = {.count = sort->count};
+    cbk_status status = CBK_OK;
+    int64_t length = cbk_ocl_divide_up(sort->count, SORT_CHUNKS);
+    args.chunk_length =
+        (int64_t)cbk_ocl_round_up((size_t)(length > SORT_CHUNK ? length : SORT_CHUNK), GROUP);
+    args.chunks = cbk_ocl_divide_up(sort->count, args.chunk_length);
+    uint64_t words = (uint64_t)(4 * sort->count + (args.chunks << DIGIT_BITS));
+    RT_TRY(cbk_rt_alloc(scatter->stream->rt, words * sizeof(uint32_t), &work));
+    args.keys = (int64_t)(cbk_rt_block_offset(work) / sizeof(uint32_t));
+    args.positions = args.keys + sort->count;
+    args.keys_out = args.positions + sort->count;
+    args.positions_out = args.keys_out + sort->count;
+    args.counts = args.positions_out + sort->count;
+    sort->keys = args.keys;
+    sort->positions = args.positions;
+    RT_TRY(launch_begin(scatter, work, sort));
+    RT_TRY(sort_positions(scatter, work, &args, sort));
+    RT_TRY(launch_apply(scatter, work, sort));
+done:
+    cbk_rt_free(scatter->stream->device->rt, &work);
+    return status;
+}
+
+// ---- either --------------------------------------------------------------------------------------
+
 cbk_status cbk_ocl_scatter(struct cbk_ocl_stream *stream, const struct cbk_ocl_indexing *indexing,
                            uint32_t update) {
     const struct cbk_rt_caps *caps = stream->device->caps;
-    const struct cbk_ocl_operand *x = &indexing->x, *value = &indexing->y;
+    const cbk_tensor_meta *x = indexing->x.meta, *value = indexing->y.meta;
     const uint32_t axis = indexing->axis;
-    struct scatter_args args = {.x_offset = x->offset,
-                                .index_offset = indexing->index.offset,
-                                .value_offset = value->offset,
-                                .x_step = x->meta->strides[axis],
-                                .index_step = cbk_ocl_index_step(indexing),
-                                .value_step = value->meta->strides[axis],
-                                .length = x->meta->shape[axis],
-                                .positions = value->meta->shape[axis]};
-    cbk_ocl_index_axes(indexing, false, &args.axes);
     const bool is_move = update == CBK_UPDATE_ASSIGN;
-    const cbk_dtype x_type = x->meta->dtype, value_type = value->meta->dtype;
-    struct program program = {.update = update,
-                              .x = is_move ? cbk_ocl_bits_dtype(x_type) : x_type,
-                              .value = is_move ? cbk_ocl_bits_dtype(value_type) : value_type,
-                              .index = indexing->index.meta->dtype,
-                              .lanes = caps->is_cpu ? cpu_lanes(caps->float_lanes, x_type) : 0,
-                              .is_gpu = !caps->is_cpu,
-                              .has_index64 = caps->is_cpu || args.axes.count > INT32_MAX ||
-                                             (stream->device->flags & CBK_INDEX_64) != 0};
-    size_t local = program.is_gpu ? GROUP : 1;
-    struct cbk_rt_launch launch = {.operation = indexing->operation,
-                                   .dimensions = 1,
-                                   .global = {(size_t)plan(caps, program.is_gpu, &args), 1, 1},
-                                   .local = {local, 1, 1}};
-    struct cbk_rt_spec spec = make_spec(&program);
-    cbk_status status = cbk_rt_kernel(stream->rt, &spec, &launch.kernel);
-    if (status != CBK_OK) return status;
-    cbk_rt_arg_block(&launch, x->block, CBK_RT_READ_WRITE);
-    cbk_rt_arg_block(&launch, indexing->index.block, CBK_RT_READ);
-    cbk_rt_arg_block(&launch, value->block, CBK_RT_READ);
-    cbk_rt_arg_value(&launch, &args, sizeof args);
-    cbk_rt_arg_index_flag(stream->rt, &launch);
-    return cbk_rt_launch(stream->rt, &launch);
+    struct scatter scatter = {
+        .stream = stream,
+        .indexing = indexing,
+        .args = {.x_offset = indexing->x.offset,
+                 .index_offset = indexing->index.offset,
+                 .value_offset = indexing->y.offset,
+                 .x_step = x->strides[axis],
+                 .index_step = cbk_ocl_index_step(indexing),
+                 .value_step = value->strides[axis],
+                 .length = x->shape[axis],
+                 .positions = value->shape[axis]},
+        .program = {.update = update,
+                    .x = is_move ? cbk_ocl_bits_dtype(x->dtype) : x->dtype,
+                    .value = is_move ? cbk_ocl_bits_dtype(value->dtype) : value->dtype,
+                    .index = indexing->index.meta->dtype,
+                    .lanes = caps->is_cpu ? cpu_lanes(caps->float_lanes, x->dtype) : 0,
+                    .is_gpu = !caps->is_cpu}};
+    struct sort_args sort;
+    cbk_ocl_index_axes(indexing, false, &scatter.args.axes);
+    scatter.program.has_index64 = caps->is_cpu || value->element_count > INT32_MAX - GROUP ||
+                                  (stream->device->flags & CBK_INDEX_64) != 0;
+    return wants_sort(&scatter, &sort) ? sort_and_apply(&scatter, &sort) : walk(&scatter);
 }
 
 // ---- the list of all programs ----------------------------------------------------------------------
@@ -143,7 +293,7 @@ static void visit_forms(const struct visit *visit, cbk_dtype x, cbk_dtype value)
         program.is_gpu = form >= 3;
         program.has_index64 = form != 3;
         program.lanes = form < 3 ? cpu_lanes(float_lanes[form], x) : 0;
-        struct cbk_rt_spec spec = make_spec(&program);
+        struct cbk_rt_spec spec = make_spec(&program, "scatter");
         visit->visit(visit->user_data, &spec);
     }
 }
@@ -162,6 +312,8 @@ static void visit_dtype(void *context, cbk_dtype dtype) {
 }
 
 void cbk_ocl_scatter_programs(cbk_ocl_program_visitor visit, void *user_data) {
+    struct cbk_rt_spec radix = radix_spec("radix_count");
+    visit(user_data, &radix);
     for (uint32_t update = 0; update < UPDATES; update++) {
         // All indices with one update, one index with the others: the index is read in one place.
         const cbk_dtype *index = cbk_ocl_index_dtypes;
