@@ -1,122 +1,10 @@
 /// pointwise.c: from an operator and its operands to a launch of kernels/pointwise.cl.
 #include "pointwise.h"
 
-#include <math.h>
+#include "merge.h"
+
+#include <stdlib.h>
 #include <string.h>
-
-// ---- dtypes and scalars --------------------------------------------------------------------------
-
-const char *cbk_ocl_class_word(cbk_dtype dtype) {
-    switch (dtype) {
-    case CBK_DTYPE_F64:
-        return "f64";
-    case CBK_DTYPE_I64:
-        return "i64";
-    case CBK_DTYPE_U64:
-        return "u64";
-    case CBK_DTYPE_U32:
-    case CBK_DTYPE_U16:
-    case CBK_DTYPE_U8:
-        return "u32";
-    case CBK_DTYPE_I32:
-    case CBK_DTYPE_I16:
-    case CBK_DTYPE_I8:
-    case CBK_DTYPE_BOOL:
-    case CBK_DTYPE_BOOL32:
-        return "i32";
-    default:
-        return "f32";
-    }
-}
-
-cbk_dtype cbk_ocl_bits_dtype(cbk_dtype dtype) {
-    switch (cbk_dtype_size(dtype)) {
-    case 1:
-        return CBK_DTYPE_U8;
-    case 2:
-        return CBK_DTYPE_U16;
-    case 4:
-        return CBK_DTYPE_U32;
-    default:
-        return CBK_DTYPE_U64;
-    }
-}
-
-/// The value of a float of 1 + exponent_bits + mantissa_bits bits.
-static float decode_float(uint64_t bits, int exponent_bits, int mantissa_bits, bool has_infinity) {
-    int bias = (1 << (exponent_bits - 1)) - 1;
-    int exponent = (int)(bits >> mantissa_bits) & ((1 << exponent_bits) - 1);
-    int mantissa = (int)bits & ((1 << mantissa_bits) - 1);
-    bool is_negative = (bits >> (exponent_bits + mantissa_bits) & 1) != 0;
-    bool is_top = exponent == (1 << exponent_bits) - 1;
-    float value;
-    if (is_top && has_infinity)
-        value = mantissa == 0 ? INFINITY : NAN;
-    else if (is_top && mantissa == (1 << mantissa_bits) - 1)
-        value = NAN;
-    else if (exponent == 0)
-        value = ldexpf((float)mantissa, 1 - bias - mantissa_bits);
-    else
-        value = ldexpf((float)(mantissa | 1 << mantissa_bits), exponent - bias - mantissa_bits);
-    return is_negative ? -value : value;
-}
-
-/// Widens the bits of an element to its arithmetic type, into the first bytes of *out_bits.
-static void widen(uint64_t bits, cbk_dtype dtype, uint64_t *out_bits) {
-    float real;
-    int32_t integer;
-    uint32_t word = (uint32_t)bits;
-    *out_bits = 0;
-    switch (dtype) {
-    case CBK_DTYPE_F64:
-    case CBK_DTYPE_I64:
-    case CBK_DTYPE_U64:
-        *out_bits = bits;
-        return;
-    case CBK_DTYPE_F16:
-        real = decode_float(bits, 5, 10, true);
-        break;
-    case CBK_DTYPE_BF16:
-        real = decode_float(bits, 8, 7, true);
-        break;
-    case CBK_DTYPE_F8E5M2:
-        real = decode_float(bits, 5, 2, true);
-        break;
-    case CBK_DTYPE_F8E4M3:
-        real = decode_float(bits, 4, 3, false);
-        break;
-    case CBK_DTYPE_I16:
-        integer = (int16_t)bits;
-        memcpy(out_bits, &integer, sizeof integer);
-        return;
-    case CBK_DTYPE_I8:
-        integer = (int8_t)bits;
-        memcpy(out_bits, &integer, sizeof integer);
-        return;
-    default:
-        memcpy(out_bits, &word, sizeof word);
-        return;
-    }
-    memcpy(out_bits, &real, sizeof real);
-}
-
-cbk_status cbk_ocl_scalar(cbk_scalar scalar, cbk_dtype dtype, uint64_t *out_bits) {
-    uint64_t bits = 0;
-    cbk_status status = cbk_scalar_to_bits(scalar, dtype, &bits);
-    if (status == CBK_OK) widen(bits, dtype, out_bits);
-    return status;
-}
-
-cbk_status cbk_ocl_scalar_bits(cbk_scalar scalar, cbk_dtype dtype, uint64_t *out_bits) {
-    uint64_t bits = 0;
-    cbk_status status = cbk_scalar_to_bits(scalar, dtype, &bits);
-    if (status == CBK_OK) widen(bits, cbk_ocl_bits_dtype(dtype), out_bits);
-    return status;
-}
-
-static size_t math_size(cbk_dtype dtype) {
-    return cbk_dtype_size(dtype) == 8 ? 8 : 4;
-}
 
 // ---- programs ------------------------------------------------------------------------------------
 
@@ -374,6 +262,10 @@ static int64_t plan_gpu(const struct cbk_ocl_nest *nest, uint32_t lanes, bool is
 
 // ---- launch --------------------------------------------------------------------------------------
 
+static size_t math_size(cbk_dtype dtype) {
+    return cbk_dtype_size(dtype) == 8 ? 8 : 4;
+}
+
 static cbk_status launch_walk(struct cbk_ocl_stream *stream, const struct cbk_ocl_pointwise *op,
                               struct cbk_rt_launch *launch, struct cbk_rt_block *const *blocks,
                               const void *walk, size_t walk_size) {
@@ -426,17 +318,102 @@ cbk_status cbk_ocl_pointwise_nest(struct cbk_ocl_stream *stream, const struct cb
                                   const struct cbk_ocl_nest *nest,
                                   struct cbk_rt_block *const *blocks) {
     if (nest->element_count == 0) return CBK_OK;
-    return stream->device->caps->is_cpu ? launch_cpu(stream, op, nest, blocks)
-                                        : launch_gpu(stream, op, nest, blocks);
+    cbk_status status = stream->device->caps->is_cpu ? launch_cpu(stream, op, nest, blocks)
+                                                     : launch_gpu(stream, op, nest, blocks);
+    if (status == CBK_OK && cbk_rt_is_capturing(stream->rt))
+        cbk_ocl_note_small_launch(stream, op, nest, blocks);
+    return status;
+}
+
+uint32_t cbk_ocl_pointwise_lanes(const struct cbk_rt_caps *caps,
+                                 const struct cbk_ocl_pointwise *op) {
+    return choose_lanes(op, caps->is_cpu ? caps->float_lanes * 8 : 16);
+}
+
+bool cbk_ocl_pointwise_is_vector(const struct cbk_rt_caps *caps, const struct cbk_ocl_nest *nest,
+                                 uint32_t lanes) {
+    return caps->is_cpu ? strcmp(choose_cpu_entry(nest), "pointwise_rows") == 0
+                        : has_vector_rows(nest, lanes);
+}
+
+// ---- transposed inputs ---------------------------------------------------------------------------
+
+// An input that is contiguous along another axis than the output would be read an element per cache
+// line. From some size on it is cheaper to turn it first, by tiles.
+
+enum { TURN_ELEMENTS = 1 << 16, TURN_LENGTH = 8 };
+
+static bool is_transposed(const struct cbk_ocl_nest *nest, uint32_t k) {
+    uint32_t last = nest->rank - 1;
+    int64_t inner = nest->strides[k][last];
+    if (nest->element_count < TURN_ELEMENTS || nest->strides[0][last] != 1) return false;
+    if (inner == 0 || inner == 1 || nest->shape[last] < TURN_LENGTH) return false;
+    for (uint32_t axis = 0; axis < last; axis++)
+        if (nest->strides[k][axis] == 1 && nest->shape[axis] >= TURN_LENGTH) return true;
+    return false;
+}
+
+/// Copies *operand into a dense temporary whose axes have the order of the output's.
+static cbk_status turn(struct cbk_ocl_stream *stream, const cbk_tensor_meta *out,
+                       cbk_tensor_meta *meta, struct cbk_ocl_operand *operand) {
+    struct cbk_ocl_operand source = *operand;
+    uint32_t order[CBK_MAX_RANK], missing = out->rank - source.meta->rank;
+    cbk_status status = cbk_ocl_temporary(stream, source.meta, meta, operand);
+    if (status != CBK_OK) return status;
+    for (uint32_t axis = 0; axis < meta->rank; axis++) {
+        uint32_t place = axis;
+        for (; place > 0; place--) {
+            int64_t before = out->strides[missing + order[place - 1]];
+            if (llabs(before) >= llabs(out->strides[missing + axis])) break;
+            order[place] = order[place - 1];
+        }
+        order[place] = axis;
+    }
+    int64_t stride = 1;
+    for (uint32_t place = meta->rank; place-- > 0;) {
+        meta->strides[order[place]] = stride;
+        stride *= meta->shape[order[place]];
+    }
+    status = cbk_ocl_copy(stream, &source, operand);
+    if (status != CBK_OK) cbk_rt_free(stream->device->rt, &operand->block);
+    return status;
+}
+
+static cbk_status launch_turned(struct cbk_ocl_stream *stream, const struct cbk_ocl_pointwise *op,
+                                const struct cbk_ocl_operand *operands, struct cbk_ocl_nest *nest) {
+    struct cbk_ocl_operand turned[1 + CBK_OCL_POINTWISE_INPUTS];
+    struct cbk_rt_block *temporaries[1 + CBK_OCL_POINTWISE_INPUTS] = {NULL};
+    struct cbk_rt_block *blocks[1 + CBK_OCL_POINTWISE_INPUTS];
+    cbk_tensor_meta metas[1 + CBK_OCL_POINTWISE_INPUTS];
+    cbk_status status = CBK_OK;
+    for (uint32_t k = 0; k <= op->input_count; k++) {
+        turned[k] = operands[k];
+        if (k != 0 && is_transposed(nest, k)) {
+            RT_TRY(turn(stream, operands[0].meta, &metas[k], &turned[k]));
+            temporaries[k] = turned[k].block;
+        }
+        blocks[k] = turned[k].block;
+    }
+    cbk_ocl_nest(stream, turned, op->input_count + 1, nest);
+    status = cbk_ocl_pointwise_nest(stream, op, nest, blocks);
+done:
+    for (uint32_t k = 1; k <= op->input_count; k++)
+        cbk_rt_free(stream->device->rt, &temporaries[k]);
+    return status;
 }
 
 cbk_status cbk_ocl_pointwise(struct cbk_ocl_stream *stream, const struct cbk_ocl_pointwise *op,
                              const struct cbk_ocl_operand *operands) {
     struct cbk_rt_block *blocks[1 + CBK_OCL_POINTWISE_INPUTS];
     struct cbk_ocl_nest nest;
-    for (uint32_t k = 0; k <= op->input_count; k++) blocks[k] = operands[k].block;
+    bool has_transposed = false;
     cbk_ocl_nest(stream, operands, op->input_count + 1, &nest);
-    return cbk_ocl_pointwise_nest(stream, op, &nest, blocks);
+    for (uint32_t k = 0; k <= op->input_count; k++) {
+        blocks[k] = operands[k].block;
+        has_transposed |= k != 0 && is_transposed(&nest, k);
+    }
+    return has_transposed ? launch_turned(stream, op, operands, &nest)
+                          : cbk_ocl_pointwise_nest(stream, op, &nest, blocks);
 }
 
 // ---- lists of programs ---------------------------------------------------------------------------
