@@ -239,9 +239,13 @@ reduce_short(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y,
     for (INDEX r = 0; r < end; r++)
         s = join(s, make_state(load_at(from, &args.reduced, r, end), r));
 #else
-    state columns[8];
-#pragma unroll
-    for (int b = 0; b < 8; b++) {
+    // The tree joins b and b + 4, then b and b + 2, then b and b + 1: taken in the order of reversed
+    // bits, three waiting states are enough, and the loop stays rolled (the walk over axes is long).
+    state waiting1 = empty_state(), waiting2 = waiting1, waiting4 = waiting1;
+    s = waiting1;
+#pragma unroll 1
+    for (int t = 0; t < 8; t++) {
+        const int b = (t & 1) << 2 | (t & 2) | t >> 2;
         state lanes[8];
 #pragma unroll
         for (int a = 0; a < 8; a++) lanes[a] = load_at(from, &args.reduced, 8 * a + b, end);
@@ -249,13 +253,14 @@ reduce_short(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y,
         for (int h = 4; h > 0; h >>= 1)
 #pragma unroll
             for (int a = 0; a < h; a++) lanes[a] = join(lanes[a], lanes[a + h]);
-        columns[b] = lanes[0];
+        s = lanes[0];
+        if (t & 1) s = join(waiting1, s);
+        if ((t & 3) == 3) s = join(waiting2, s);
+        if (t == 7) s = join(waiting4, s);
+        if ((t & 1) == 0) waiting1 = s;
+        if ((t & 3) == 1) waiting2 = s;
+        if (t == 3) waiting4 = s;
     }
-#pragma unroll
-    for (int h = 4; h > 0; h >>= 1)
-#pragma unroll
-        for (int b = 0; b < h; b++) columns[b] = join(columns[b], columns[b + h]);
-    s = columns[0];
 #endif
     store_result(y + args.y_offset + y_offset, s, args.reduced.count);
 }
