@@ -44,11 +44,15 @@ kernel void random_start(global struct random_start *out, const struct random_st
     out[offset] = start;
 }
 
-// Makes the arguments absolute; `start` is NULL outside of graphs.
-static inline void begin(struct random_args *args, global const struct random_start *start) {
-    if (start == 0) return;
-    args->position += start[args->start_offset].position;
-    args->seed = start[args->start_offset].seed;
+// Where this launch begins; `start` is NULL outside of graphs.
+static inline struct random_start begin(const struct random_args *args,
+                                        global const struct random_start *start) {
+    struct random_start at = {args->position, args->seed};
+    if (start != 0) {
+        at.position += start[args->start_offset].position;
+        at.seed = start[args->start_offset].seed;
+    }
+    return at;
 }
 
 #define SIZE_8_f64 1
@@ -182,16 +186,16 @@ static inline void store_each(global STORAGE(Y) *y, const struct random_args *ar
 #ifdef GPU_FORM
 
 kernel __attribute__((reqd_work_group_size(256, 1, 1))) void
-random_fill(global STORAGE(Y) *restrict y, struct random_args args,
+random_fill(global STORAGE(Y) *restrict y, const struct random_args args,
             global const struct random_start *start) {
-    begin(&args, start);
     const long at = (long)get_global_id(0) * 4;
     if (at >= args.count) return;
-    const ulong position = args.position + (ulong)at / 4;
+    const struct random_start first = begin(&args, start);
+    const ulong position = first.position + (ulong)at / 4;
     uint word[4] = {(uint)position, (uint)(position >> 32), (uint)args.stream,
                     (uint)(args.stream >> 32)};
     VALUE drawn[4];
-    philox(word, (uint)args.seed, (uint)(args.seed >> 32));
+    philox(word, (uint)first.seed, (uint)(first.seed >> 32));
     draw(word, args.parameters, drawn);
     MATH(Y) values[4] = {(MATH(Y))drawn[0], (MATH(Y))drawn[1], (MATH(Y))drawn[2],
                          (MATH(Y))drawn[3]};
@@ -229,14 +233,15 @@ static inline void interleave16(MATH_OF(16) a, MATH_OF(16) b, MATH_OF(16) c, MAT
 }
 
 // W positions, the elements from `at` on.
-static inline void make_run(global STORAGE(Y) *y, const struct random_args *args, long at) {
-    const VEC(ulong) position = args->position + (ulong)at / 4 + (VEC(ulong))CAT(IOTA_, W);
+static inline void make_run(global STORAGE(Y) *y, const struct random_args *args,
+                            struct random_start first, long at) {
+    const VEC(ulong) position = first.position + (ulong)at / 4 + (VEC(ulong))CAT(IOTA_, W);
     VEC(ulong) c[4] = {position, position >> 32, args->stream, args->stream >> 32};
     words_t word[4];
     OF(VALUE) drawn[4];
     MATHV(Y) values[4];
     MATH(Y) run[4 * W];
-    philoxv(c, (uint)args->seed, (uint)(args->seed >> 32));
+    philoxv(c, (uint)first.seed, (uint)(first.seed >> 32));
     for (int i = 0; i < 4; i++) word[i] = CONVERT(uint)(c[i]);
     draw(word, args->parameters, drawn);
     for (int i = 0; i < 4; i++) values[i] = CAT(convert_, MATH_OF(W))(drawn[i]);
@@ -250,12 +255,12 @@ static inline void make_run(global STORAGE(Y) *y, const struct random_args *args
         store_each(y, args, at, count, run);
 }
 
-kernel void random_fill(global STORAGE(Y) *restrict y, struct random_args args,
+kernel void random_fill(global STORAGE(Y) *restrict y, const struct random_args args,
                         global const struct random_start *start) {
-    begin(&args, start);
+    const struct random_start first = begin(&args, start);
     const long run = (long)get_global_id(0) * args.runs_per_item;
     for (long i = run; i < run + args.runs_per_item; i++)
-        if (i * 4 * W < args.count) make_run(y, &args, i * 4 * W);
+        if (i * 4 * W < args.count) make_run(y, &args, first, i * 4 * W);
 }
 
 #endif
