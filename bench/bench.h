@@ -30,11 +30,11 @@ struct bench {
     cbk_stream *stream;
     cbk_device_info info;
     bool is_cpu;
-    const char *executable;      ///< argv[0], for cases that start a process
-    const char *device_name;     ///< as given with --device, may be NULL
+    const char *executable;            ///< argv[0], for cases that start a process
+    const char *device_name;           ///< as given with --device, may be NULL
     cbk_tensor *tensor[BENCH_TENSORS]; ///< of the running case; released after it
-    cbk_graph *graph;            ///< likewise
-    double note_value;           ///< a case's own figure, see bench_case.note
+    cbk_graph *graph;                  ///< likewise
+    double note_value;                 ///< a case's own figure, see bench_case.note
 };
 
 struct bench_times {

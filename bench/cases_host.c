@@ -177,10 +177,16 @@ done:
 }
 
 static const struct bench_case cases[] = {
-    {.name = "host_add_1024", .setup = setup_small, .measure = measure_launch, .variant = add_new,
+    {.name = "host_add_1024",
+     .setup = setup_small,
+     .measure = measure_launch,
+     .variant = add_new,
      .note = "ns_over_bare_enqueue"},
-    {.name = "host_add_into_1024", .setup = setup_small, .measure = measure_launch,
-     .variant = add_into, .note = "ns_over_bare_enqueue"},
+    {.name = "host_add_into_1024",
+     .setup = setup_small,
+     .measure = measure_launch,
+     .variant = add_into,
+     .note = "ns_over_bare_enqueue"},
     {.name = "start_first_add", .measure = measure_start, .note = "ms_over_driver"},
     {.name = "memory_10000_shapes", .measure = measure_memory, .note = "reserved_mib"},
 };

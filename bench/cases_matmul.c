@@ -86,8 +86,8 @@ static bool same_product(const struct blas *s) {
 }
 
 static void peer(struct bench *bench, const struct bench_case *of, struct bench_times *out) {
-    struct blas s = {.m = (int)of->m, .n = (int)of->n, .k = (int)of->k,
-                     .is_f64 = of->dtype == CBK_DTYPE_F64};
+    struct blas s = {
+        .m = (int)of->m, .n = (int)of->n, .k = (int)of->k, .is_f64 = of->dtype == CBK_DTYPE_F64};
     const uint64_t size = cbk_dtype_size(of->dtype);
     const uint64_t bytes[3] = {(uint64_t)(of->m * of->k) * size, (uint64_t)(of->k * of->n) * size,
                                (uint64_t)(of->m * of->n) * size};
@@ -108,8 +108,10 @@ static void peer(struct bench *bench, const struct bench_case *of, struct bench_
 }
 
 #define MATMUL(name_, dtype_, m_, n_, k_, peer_)                                                   \
-    {.name = name_, .setup = setup, .run = run, .dtype = dtype_, .m = m_, .n = n_, .k = k_,        \
-     .flops = 2.0 * (m_) * (n_) * (k_), .peer = peer_, .peer_name = "openblas"}
+    {                                                                                              \
+        .name = name_, .setup = setup, .run = run, .dtype = dtype_, .m = m_, .n = n_, .k = k_,     \
+        .flops = 2.0 * (m_) * (n_) * (k_), .peer = peer_, .peer_name = "openblas"                  \
+    }
 
 static const struct bench_case cases[] = {
     MATMUL("matmul_f32_64", CBK_DTYPE_F32, 64, 64, 64, peer),
@@ -120,20 +122,68 @@ static const struct bench_case cases[] = {
     MATMUL("matmul_f64_1024", CBK_DTYPE_F64, 1024, 1024, 1024, peer),
     MATMUL("matmul_f16_1024", CBK_DTYPE_F16, 1024, 1024, 1024, NULL),
     MATMUL("matmul_bf16_1024", CBK_DTYPE_BF16, 1024, 1024, 1024, NULL),
-    {.name = "matmul_f32_4096", .setup = setup, .run = run, .dtype = CBK_DTYPE_F32, .m = 4096,
-     .n = 4096, .k = 4096, .flops = 2.0 * 4096 * 4096 * 4096, .gpu_only = true},
-    {.name = "matmul_f32_8192", .setup = setup, .run = run, .dtype = CBK_DTYPE_F32, .m = 8192,
-     .n = 8192, .k = 8192, .flops = 2.0 * 8192 * 8192 * 8192, .gpu_only = true},
-    {.name = "matmul_f16_4096", .setup = setup, .run = run, .dtype = CBK_DTYPE_F16, .m = 4096,
-     .n = 4096, .k = 4096, .flops = 2.0 * 4096 * 4096 * 4096, .gpu_only = true},
-    {.name = "matmul_bf16_4096", .setup = setup, .run = run, .dtype = CBK_DTYPE_BF16, .m = 4096,
-     .n = 4096, .k = 4096, .flops = 2.0 * 4096 * 4096 * 4096, .gpu_only = true},
-    {.name = "matmul_f64_4096", .setup = setup, .run = run, .dtype = CBK_DTYPE_F64, .m = 4096,
-     .n = 4096, .k = 4096, .flops = 2.0 * 4096 * 4096 * 4096, .gpu_only = true},
-    {.name = "bmm_f32_64x512", .setup = setup_batch, .run = run, .dtype = CBK_DTYPE_F32, .m = 512,
-     .n = 512, .k = 512, .flops = 2.0 * 64 * 512 * 512 * 512},
-    {.name = "gemv_f32_16384", .setup = setup, .run = run, .dtype = CBK_DTYPE_F32,
-     .elements = (int64_t)16384 * 16384, .reads = 1, .m = 16384, .n = 1, .k = 16384},
+    {.name = "matmul_f32_4096",
+     .setup = setup,
+     .run = run,
+     .dtype = CBK_DTYPE_F32,
+     .m = 4096,
+     .n = 4096,
+     .k = 4096,
+     .flops = 2.0 * 4096 * 4096 * 4096,
+     .gpu_only = true},
+    {.name = "matmul_f32_8192",
+     .setup = setup,
+     .run = run,
+     .dtype = CBK_DTYPE_F32,
+     .m = 8192,
+     .n = 8192,
+     .k = 8192,
+     .flops = 2.0 * 8192 * 8192 * 8192,
+     .gpu_only = true},
+    {.name = "matmul_f16_4096",
+     .setup = setup,
+     .run = run,
+     .dtype = CBK_DTYPE_F16,
+     .m = 4096,
+     .n = 4096,
+     .k = 4096,
+     .flops = 2.0 * 4096 * 4096 * 4096,
+     .gpu_only = true},
+    {.name = "matmul_bf16_4096",
+     .setup = setup,
+     .run = run,
+     .dtype = CBK_DTYPE_BF16,
+     .m = 4096,
+     .n = 4096,
+     .k = 4096,
+     .flops = 2.0 * 4096 * 4096 * 4096,
+     .gpu_only = true},
+    {.name = "matmul_f64_4096",
+     .setup = setup,
+     .run = run,
+     .dtype = CBK_DTYPE_F64,
+     .m = 4096,
+     .n = 4096,
+     .k = 4096,
+     .flops = 2.0 * 4096 * 4096 * 4096,
+     .gpu_only = true},
+    {.name = "bmm_f32_64x512",
+     .setup = setup_batch,
+     .run = run,
+     .dtype = CBK_DTYPE_F32,
+     .m = 512,
+     .n = 512,
+     .k = 512,
+     .flops = 2.0 * 64 * 512 * 512 * 512},
+    {.name = "gemv_f32_16384",
+     .setup = setup,
+     .run = run,
+     .dtype = CBK_DTYPE_F32,
+     .elements = (int64_t)16384 * 16384,
+     .reads = 1,
+     .m = 16384,
+     .n = 1,
+     .k = 16384},
 };
 
 struct bench_table bench_matmul_cases(void) {

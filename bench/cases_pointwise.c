@@ -52,11 +52,15 @@ RUN(rand, cbk_random_uniform_into(bench->stream, 0, 1, OUT))
 RUN(randn, cbk_random_normal_into(bench->stream, 0, 1, OUT))
 
 #define FLAT(name_, run_, count_, reads_, writes_)                                                 \
-    {.name = name_, .setup = setup_flat, .run = run_, .dtype = CBK_DTYPE_F32, .elements = count_,  \
-     .reads = reads_, .writes = writes_}
+    {                                                                                              \
+        .name = name_, .setup = setup_flat, .run = run_, .dtype = CBK_DTYPE_F32,                   \
+        .elements = count_, .reads = reads_, .writes = writes_                                     \
+    }
 #define MATRIX(name_, run_, rows_, columns_)                                                       \
-    {.name = name_, .setup = setup_matrix, .run = run_, .dtype = CBK_DTYPE_F32,                    \
-     .elements = (rows_) * (columns_), .m = rows_, .n = columns_, .reads = 1, .writes = 1}
+    {                                                                                              \
+        .name = name_, .setup = setup_matrix, .run = run_, .dtype = CBK_DTYPE_F32,                 \
+        .elements = (rows_) * (columns_), .m = rows_, .n = columns_, .reads = 1, .writes = 1       \
+    }
 
 static const struct bench_case cases[] = {
     FLAT("copy_f32_64Mi", run_copy, ARRAY_64Mi, 1, 1),

@@ -62,15 +62,23 @@ static cbk_status run_select(struct bench *bench, const struct bench_case *of) {
 }
 
 #define REDUCE(name_, run_, rows_, columns_, axis_)                                                \
-    {.name = name_, .setup = setup_reduce, .run = run_, .dtype = CBK_DTYPE_F32,                    \
-     .elements = (int64_t)(rows_) * (columns_), .m = rows_, .n = columns_, .k = axis_, .reads = 1}
+    {                                                                                              \
+        .name = name_, .setup = setup_reduce, .run = run_, .dtype = CBK_DTYPE_F32,                 \
+        .elements = (int64_t)(rows_) * (columns_), .m = rows_, .n = columns_, .k = axis_,          \
+        .reads = 1                                                                                 \
+    }
 #define MAP(name_, run_, rows_, columns_)                                                          \
-    {.name = name_, .setup = setup_map, .run = run_, .dtype = CBK_DTYPE_F32,                       \
-     .elements = (int64_t)(rows_) * (columns_), .m = rows_, .n = columns_, .reads = 1, .writes = 1}
+    {                                                                                              \
+        .name = name_, .setup = setup_map, .run = run_, .dtype = CBK_DTYPE_F32,                    \
+        .elements = (int64_t)(rows_) * (columns_), .m = rows_, .n = columns_, .reads = 1,          \
+        .writes = 1                                                                                \
+    }
 #define SELECT(name_, rows_, columns_, picked_)                                                    \
-    {.name = name_, .setup = setup_select, .run = run_select, .dtype = CBK_DTYPE_F32,              \
-     .elements = (int64_t)(picked_) * (columns_), .m = rows_, .n = columns_, .k = picked_,         \
-     .reads = 1, .writes = 1}
+    {                                                                                              \
+        .name = name_, .setup = setup_select, .run = run_select, .dtype = CBK_DTYPE_F32,           \
+        .elements = (int64_t)(picked_) * (columns_), .m = rows_, .n = columns_, .k = picked_,      \
+        .reads = 1, .writes = 1                                                                    \
+    }
 
 static const struct bench_case cases[] = {
     REDUCE("sum_all_f32_64Mi", run_sum_all, 1, 64 * Mi, 1),

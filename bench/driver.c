@@ -94,8 +94,8 @@ struct bench_driver *bench_driver_open(const char *name) {
         goto failed;
     driver->kernel = clCreateKernel(driver->program, "add", &code);
     for (int i = 0; i < 3 && code == CL_SUCCESS; i++)
-        driver->buffer[i] = clCreateBuffer(driver->context, CL_MEM_READ_WRITE,
-                                           LENGTH * sizeof(float), NULL, &code);
+        driver->buffer[i] =
+            clCreateBuffer(driver->context, CL_MEM_READ_WRITE, LENGTH * sizeof(float), NULL, &code);
     if (code == CL_SUCCESS && set_arguments(driver)) return driver;
 failed:
     bench_driver_close(driver);

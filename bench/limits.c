@@ -118,8 +118,10 @@ static double cpu_bandwidth(int reads, int writes, size_t bytes) {
         for (int i = 0; i < loop.threads; i++) {
             size_t first = (size_t)i * count;
             loop.parts[i] = (struct part){.in = {array[0] + first, array[1] + first},
-                                          .out = array[2] + first, .count = count,
-                                          .reads = reads, .writes = writes,
+                                          .out = array[2] + first,
+                                          .count = count,
+                                          .reads = reads,
+                                          .writes = writes,
                                           .streaming = streaming};
         }
         bench_time(run_loop, NULL, &loop, &times);
@@ -163,7 +165,9 @@ static double cpu_flops(void) {
     return 12.0 * LANES * 2 * FLOP_TURNS * threads / times.median_ns;
 }
 #else
-static double cpu_flops(void) { return 0; }
+static double cpu_flops(void) {
+    return 0;
+}
 #endif
 
 // ---- GPU -------------------------------------------------------------------------------------
@@ -194,9 +198,8 @@ static const char limit_text[] =
     "    if (v[0].x == 12345.0f) o[0] = v[0];\n"
     "}\n";
 
-static const struct cbk_rt_source limit_source = {.name = "limits",
-                                                  .text = (const unsigned char *)limit_text,
-                                                  .size = sizeof limit_text - 1};
+static const struct cbk_rt_source limit_source = {
+    .name = "limits", .text = (const unsigned char *)limit_text, .size = sizeof limit_text - 1};
 
 static void no_defines(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines) {
     (void)spec, (void)defines;
@@ -211,7 +214,9 @@ static void launch_once(void *state) {
     struct gpu_loop *loop = state;
     (void)cbk_rt_launch(loop->stream, &loop->launch);
 }
-static void launch_finish(void *state) { (void)cbk_rt_sync(((struct gpu_loop *)state)->stream); }
+static void launch_finish(void *state) {
+    (void)cbk_rt_sync(((struct gpu_loop *)state)->stream);
+}
 
 /// Nanoseconds of a kernel over three arrays of `bytes`; 0 when it cannot run.
 static double time_kernel(struct bench *bench, const char *entry, size_t items, size_t bytes) {
@@ -237,10 +242,10 @@ static double time_kernel(struct bench *bench, const char *entry, size_t items, 
 }
 
 static double gpu_bandwidth(struct bench *bench, int reads, int writes, size_t bytes) {
-    const char *entry = writes == 0   ? "read1write0"
-                        : reads == 0  ? "read0write1"
-                        : reads == 1  ? "read1write1"
-                                      : "read2write1";
+    const char *entry = writes == 0  ? "read1write0"
+                        : reads == 0 ? "read0write1"
+                        : reads == 1 ? "read1write1"
+                                     : "read2write1";
     size_t vectors = bytes / 16 / 4096 * 4096;
     size_t items = writes == 0 ? vectors / 16 : vectors;
     double ns = items > 0 ? time_kernel(bench, entry, items, bytes) : 0;
@@ -256,8 +261,7 @@ static double gpu_flops(struct bench *bench) {
 // ---- what cases ask for ------------------------------------------------------------------------
 
 /// Small working sets are measured at their own size, large ones at 256 MiB at least.
-double bench_bandwidth_limit(struct bench *bench, int reads, int writes,
-                             int64_t bytes_per_array) {
+double bench_bandwidth_limit(struct bench *bench, int reads, int writes, int64_t bytes_per_array) {
     static struct {
         int reads, writes;
         int64_t bytes;

@@ -16,12 +16,11 @@ struct options {
     bool start_probe, driver_probe; ///< run as a child of the start case
 };
 
-static const char usage[] =
-    "Usage: cubeback-bench [options]\n"
-    "  --list           print the names of the cases\n"
-    "  --filter A,B     run the cases whose name contains A or B\n"
-    "  --device NAME    part of a device's or platform's name\n"
-    "  --json FILE      write the results\n";
+static const char usage[] = "Usage: cubeback-bench [options]\n"
+                            "  --list           print the names of the cases\n"
+                            "  --filter A,B     run the cases whose name contains A or B\n"
+                            "  --device NAME    part of a device's or platform's name\n"
+                            "  --json FILE      write the results\n";
 
 static bool parse_options(int argc, char **argv, struct options *o) {
     enum { LIST = 1, FILTER, DEVICE, JSON, START, DRIVER, HELP };
@@ -33,14 +32,30 @@ static bool parse_options(int argc, char **argv, struct options *o) {
     memset(o, 0, sizeof *o);
     for (int c; (c = getopt_long(argc, argv, "", list, NULL)) != -1;) {
         switch (c) {
-        case LIST: o->list = true; break;
-        case FILTER: o->filter = optarg; break;
-        case DEVICE: o->device = optarg; break;
-        case JSON: o->json = optarg; break;
-        case START: o->start_probe = true; break;
-        case DRIVER: o->driver_probe = true; break;
-        case HELP: fputs(usage, stdout); exit(0);
-        default: fputs(usage, stderr); return false;
+        case LIST:
+            o->list = true;
+            break;
+        case FILTER:
+            o->filter = optarg;
+            break;
+        case DEVICE:
+            o->device = optarg;
+            break;
+        case JSON:
+            o->json = optarg;
+            break;
+        case START:
+            o->start_probe = true;
+            break;
+        case DRIVER:
+            o->driver_probe = true;
+            break;
+        case HELP:
+            fputs(usage, stdout);
+            exit(0);
+        default:
+            fputs(usage, stderr);
+            return false;
         }
     }
     return true;
@@ -106,7 +121,8 @@ static int run_cases(struct bench *bench, const struct options *options) {
             failures++;
         }
     }
-    if (options->json != NULL && !bench_write_json(options->json, bench, results, count)) failures++;
+    if (options->json != NULL && !bench_write_json(options->json, bench, results, count))
+        failures++;
     return failures == 0 ? 0 : 1;
 }
 

@@ -38,8 +38,7 @@ static double time_batch(bench_function once, bench_function finish, void *state
     return (bench_now_ns() - start) / (double)count;
 }
 
-void bench_time(bench_function once, bench_function finish, void *state,
-                struct bench_times *out) {
+void bench_time(bench_function once, bench_function finish, void *state, struct bench_times *out) {
     double samples[BATCHES], each = time_batch(once, finish, state, 1);
     for (double spent = 0; spent < WARM_NS; spent += each)
         each = time_batch(once, finish, state, 1);
@@ -70,8 +69,7 @@ static void run_finish(void *state) {
     if (running->status == CBK_OK) running->status = status;
 }
 
-static void find_limit(struct bench *bench, const struct bench_case *of,
-                       struct bench_result *out) {
+static void find_limit(struct bench *bench, const struct bench_case *of, struct bench_result *out) {
     if (of->flops > 0)
         out->limit = bench_flops_limit(bench);
     else if (of->elements > 0)

@@ -9,7 +9,9 @@
 #include <jansson.h>
 #endif
 
-static bool is_rate(const struct bench_case *of) { return of->flops > 0 || of->elements > 0; }
+static bool is_rate(const struct bench_case *of) {
+    return of->flops > 0 || of->elements > 0;
+}
 
 static double rate_of(const struct bench_result *result) {
     const struct bench_case *of = result->of;
@@ -61,13 +63,12 @@ static json_t *number_or_null(double value) {
 static json_t *case_to_json(const struct bench_result *result) {
     const struct bench_case *of = result->of;
     double bytes = bench_bytes(of), ns = result->ours.median_ns;
-    json_t *object = json_pack("{s:s,s:f,s:f,s:f,s:o,s:o,s:o,s:o,s:o,s:o}", "name", of->name,
-                               "median_ns", ns, "p10_ns", result->ours.p10_ns, "p90_ns",
-                               result->ours.p90_ns, "bytes", number_or_null(bytes), "flops",
-                               number_or_null(of->flops), "gbps", number_or_null(bytes / ns),
-                               "gflops", number_or_null(of->flops / ns), "limit",
-                               number_or_null(result->limit), "limit_ratio",
-                               number_or_null(limit_ratio(result)));
+    json_t *object = json_pack(
+        "{s:s,s:f,s:f,s:f,s:o,s:o,s:o,s:o,s:o,s:o}", "name", of->name, "median_ns", ns, "p10_ns",
+        result->ours.p10_ns, "p90_ns", result->ours.p90_ns, "bytes", number_or_null(bytes), "flops",
+        number_or_null(of->flops), "gbps", number_or_null(bytes / ns), "gflops",
+        number_or_null(of->flops / ns), "limit", number_or_null(result->limit), "limit_ratio",
+        number_or_null(limit_ratio(result)));
     if (object != NULL && result->peer.valid) {
         json_object_set_new(object, "peer", json_string(of->peer_name));
         json_object_set_new(object, "peer_ns", json_real(result->peer.median_ns));
@@ -85,9 +86,9 @@ bool bench_write_json(const char *path, const struct bench *bench,
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
     json_t *cases = json_array();
     for (uint32_t i = 0; i < count; i++) json_array_append_new(cases, case_to_json(&results[i]));
-    json_t *root = json_pack("{s:s,s:s,s:s,s:s,s:o}", "device", bench->info.name, "driver",
-                             bench->info.driver, "library", CBK_VERSION_STRING, "date", date,
-                             "cases", cases);
+    json_t *root =
+        json_pack("{s:s,s:s,s:s,s:s,s:o}", "device", bench->info.name, "driver", bench->info.driver,
+                  "library", CBK_VERSION_STRING, "date", date, "cases", cases);
     bool ok = root != NULL && json_dump_file(root, path, JSON_INDENT(1)) == 0;
     json_decref(root);
     if (!ok) fprintf(stderr, "cubeback-bench: %s could not be written\n", path);

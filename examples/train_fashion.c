@@ -55,25 +55,50 @@ static const char usage[] =
 static bool parse_options(int argc, char **argv, struct options *o) {
     enum { DATA = 1, DEVICE, EPOCHS, BATCH, HIDDEN, OPTIMIZER, RATE, SEED, GRAPH, HELP };
     static const struct option list[] = {
-        {"data", 1, NULL, DATA},     {"device", 1, NULL, DEVICE}, {"epochs", 1, NULL, EPOCHS},
-        {"batch", 1, NULL, BATCH},   {"hidden", 1, NULL, HIDDEN}, {"optimizer", 1, NULL, OPTIMIZER},
-        {"rate", 1, NULL, RATE},     {"seed", 1, NULL, SEED},     {"graph", 0, NULL, GRAPH},
-        {"help", 0, NULL, HELP},     {NULL, 0, NULL, 0}};
+        {"data", 1, NULL, DATA},   {"device", 1, NULL, DEVICE}, {"epochs", 1, NULL, EPOCHS},
+        {"batch", 1, NULL, BATCH}, {"hidden", 1, NULL, HIDDEN}, {"optimizer", 1, NULL, OPTIMIZER},
+        {"rate", 1, NULL, RATE},   {"seed", 1, NULL, SEED},     {"graph", 0, NULL, GRAPH},
+        {"help", 0, NULL, HELP},   {NULL, 0, NULL, 0}};
     *o = (struct options){.data = "/usr/share/datasets/fashion-mnist",
-                          .epochs = 8, .batch = 128, .hidden = 256, .seed = 1};
+                          .epochs = 8,
+                          .batch = 128,
+                          .hidden = 256,
+                          .seed = 1};
     for (int c; (c = getopt_long(argc, argv, "", list, NULL)) != -1;) {
         switch (c) {
-        case DATA: o->data = optarg; break;
-        case DEVICE: o->device = optarg; break;
-        case EPOCHS: o->epochs = atoi(optarg); break;
-        case BATCH: o->batch = atoll(optarg); break;
-        case HIDDEN: o->hidden = atoll(optarg); break;
-        case OPTIMIZER: o->sgd = strcmp(optarg, "sgd") == 0; break;
-        case RATE: o->rate = atof(optarg); break;
-        case SEED: o->seed = strtoull(optarg, NULL, 10); break;
-        case GRAPH: o->graph = true; break;
-        case HELP: fputs(usage, stdout); exit(0);
-        default: fputs(usage, stderr); return false;
+        case DATA:
+            o->data = optarg;
+            break;
+        case DEVICE:
+            o->device = optarg;
+            break;
+        case EPOCHS:
+            o->epochs = atoi(optarg);
+            break;
+        case BATCH:
+            o->batch = atoll(optarg);
+            break;
+        case HIDDEN:
+            o->hidden = atoll(optarg);
+            break;
+        case OPTIMIZER:
+            o->sgd = strcmp(optarg, "sgd") == 0;
+            break;
+        case RATE:
+            o->rate = atof(optarg);
+            break;
+        case SEED:
+            o->seed = strtoull(optarg, NULL, 10);
+            break;
+        case GRAPH:
+            o->graph = true;
+            break;
+        case HELP:
+            fputs(usage, stdout);
+            exit(0);
+        default:
+            fputs(usage, stderr);
+            return false;
         }
     }
     if (o->epochs < 1 || o->batch < 1 || o->batch > 10000 || o->hidden < 1 || optind < argc) {
@@ -147,7 +172,9 @@ struct scope {
     int count;
 };
 
-static cbk_tensor **slot(struct scope *scope) { return &scope->tensor[scope->count++]; }
+static cbk_tensor **slot(struct scope *scope) {
+    return &scope->tensor[scope->count++];
+}
 
 static void end_scope(struct scope *scope) {
     while (scope->count > 0) cbk_tensor_release(&scope->tensor[--scope->count]);
@@ -161,7 +188,7 @@ struct model {
     cbk_tensor *value[PARAMETERS];
     cbk_tensor *moment1[PARAMETERS]; ///< Adam; SGD: the velocity
     cbk_tensor *moment2[PARAMETERS]; ///< Adam
-    cbk_tensor *power1, *power2;         ///< Adam: 0.9 and 0.999 to the number of steps, rank 0
+    cbk_tensor *power1, *power2;     ///< Adam: 0.9 and 0.999 to the number of steps, rank 0
 };
 
 /// Weights uniform in +-sqrt(6 / inputs) (He), biases and moments zero.
@@ -582,7 +609,8 @@ int main(int argc, char **argv) {
     cbk_stream *stream = NULL;
     if (!parse_options(argc, argv, &options)) return 2;
 
-    bool ok = load_images(options.data, "train", &train) && load_images(options.data, "t10k", &test);
+    bool ok =
+        load_images(options.data, "train", &train) && load_images(options.data, "t10k", &test);
     if (ok && (open_stream(&options, &stream) != CBK_OK ||
                run(stream, &options, &train, &test) != CBK_OK)) {
         fprintf(stderr, "train_fashion: %s\n", cbk_last_error_message());

@@ -12,13 +12,13 @@
 #endif
 
 static const char help[] = "Usage: cubeback-info [--json]\n"
-                            "Lists OpenCL devices, best first, with the usage of each dtype:\n"
-                            "S stored and converted, A computed with, M used by a matrix unit.\n";
+                           "Lists OpenCL devices, best first, with the usage of each dtype:\n"
+                           "S stored and converted, A computed with, M used by a matrix unit.\n";
 
 static const cbk_dtype dtypes[] = {
-    CBK_DTYPE_F64,    CBK_DTYPE_F32,    CBK_DTYPE_F16, CBK_DTYPE_BF16, CBK_DTYPE_FLEX32,
-    CBK_DTYPE_F8E4M3, CBK_DTYPE_F8E5M2, CBK_DTYPE_I64, CBK_DTYPE_I32,  CBK_DTYPE_I16,
-    CBK_DTYPE_I8,     CBK_DTYPE_U64,    CBK_DTYPE_U32, CBK_DTYPE_U16,  CBK_DTYPE_U8,
+    CBK_DTYPE_F64,    CBK_DTYPE_F32,    CBK_DTYPE_F16,        CBK_DTYPE_BF16, CBK_DTYPE_FLEX32,
+    CBK_DTYPE_F8E4M3, CBK_DTYPE_F8E5M2, CBK_DTYPE_I64,        CBK_DTYPE_I32,  CBK_DTYPE_I16,
+    CBK_DTYPE_I8,     CBK_DTYPE_U64,    CBK_DTYPE_U32,        CBK_DTYPE_U16,  CBK_DTYPE_U8,
     CBK_DTYPE_BOOL,   CBK_DTYPE_BOOL32, CBK_DTYPE_BOOL_NATIVE};
 #define DTYPE_COUNT (sizeof dtypes / sizeof *dtypes)
 
@@ -88,14 +88,14 @@ static json_t *to_json(const struct entry *entry) {
     json_t *usage = json_object();
     for (size_t d = 0; d < DTYPE_COUNT; d++)
         json_object_set_new(usage, cbk_dtype_name(dtypes[d]), usage_to_json(entry->usage[d]));
-    json_t *object = json_pack(
-        "{s:s,s:s,s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:b,s:o}", "name", info->name, "type",
-        type_name(info->type), "platform", info->platform, "vendor", info->vendor, "driver",
-        info->driver, "version", info->version, "compute_units", (json_int_t)info->compute_units,
-        "memory_bytes", (json_int_t)info->memory_bytes, "max_allocation_bytes",
-        (json_int_t)info->max_allocation_bytes, "local_memory_bytes",
-        (json_int_t)info->local_memory_bytes, "max_work_group", (json_int_t)info->max_work_group,
-        "opened", entry->opened, "dtypes", usage);
+    json_t *object =
+        json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:b,s:o}", "name", info->name,
+                  "type", type_name(info->type), "platform", info->platform, "vendor", info->vendor,
+                  "driver", info->driver, "version", info->version, "compute_units",
+                  (json_int_t)info->compute_units, "memory_bytes", (json_int_t)info->memory_bytes,
+                  "max_allocation_bytes", (json_int_t)info->max_allocation_bytes,
+                  "local_memory_bytes", (json_int_t)info->local_memory_bytes, "max_work_group",
+                  (json_int_t)info->max_work_group, "opened", entry->opened, "dtypes", usage);
     if (object != NULL && !entry->opened)
         json_object_set_new(object, "reason", json_string(entry->reason));
     return object;

@@ -64,28 +64,28 @@ typedef void *(*cbk_allocate_function)(void *user_data, size_t size, size_t alig
 typedef void (*cbk_free_function)(void *user_data, void *memory, size_t size);
 
 enum {
-    CBK_NO_ENVIRONMENT = 1u << 0,   ///< read no environment variable
-    CBK_CACHE_READ_ONLY = 1u << 1,  ///< use cache entries, write none
-    CBK_GPU_KERNELS = 1u << 8,      ///< run the GPU forms of kernels on every device
-    CBK_CPU_KERNELS = 1u << 9,      ///< run the CPU forms of kernels on every device
-    CBK_INDEX_64 = 1u << 10,        ///< use 64-bit index variants for every size
-    CBK_ROUTE_BLAS = 1u << 11,      ///< send each matrix product that CLBlast can serve to it
-    CBK_ROUTE_NO_BLAS = 1u << 12    ///< never use CLBlast
+    CBK_NO_ENVIRONMENT = 1u << 0,  ///< read no environment variable
+    CBK_CACHE_READ_ONLY = 1u << 1, ///< use cache entries, write none
+    CBK_GPU_KERNELS = 1u << 8,     ///< run the GPU forms of kernels on every device
+    CBK_CPU_KERNELS = 1u << 9,     ///< run the CPU forms of kernels on every device
+    CBK_INDEX_64 = 1u << 10,       ///< use 64-bit index variants for every size
+    CBK_ROUTE_BLAS = 1u << 11,     ///< send each matrix product that CLBlast can serve to it
+    CBK_ROUTE_NO_BLAS = 1u << 12   ///< never use CLBlast
 };
 
 /// What belongs to the process rather than to a device. Copied; strings too.
 typedef struct cbk_backend_params {
     uint32_t struct_size;
-    uint32_t flags;               ///< CBK_NO_ENVIRONMENT ...
-    uint32_t log_level;           ///< most verbose level reported; 0: CBK_LOG_WARNING
-    uint32_t tuning;              ///< 0: off
-    cbk_log_function log;         ///< NULL: silent
+    uint32_t flags;       ///< CBK_NO_ENVIRONMENT ...
+    uint32_t log_level;   ///< most verbose level reported; 0: CBK_LOG_WARNING
+    uint32_t tuning;      ///< 0: off
+    cbk_log_function log; ///< NULL: silent
     void *log_user_data;
     cbk_allocate_function allocate; ///< NULL (with free): malloc
     cbk_free_function free;
     void *allocator_user_data;
-    const char *cache_directory;  ///< NULL: the default place; "": no disk cache
-    uint64_t cache_limit_bytes;   ///< 0: 512 MiB
+    const char *cache_directory; ///< NULL: the default place; "": no disk cache
+    uint64_t cache_limit_bytes;  ///< 0: 512 MiB
 } cbk_backend_params;
 
 /// Creates the OpenCL backend. NULL params: all defaults.
@@ -140,15 +140,15 @@ CBK_API cbk_status cbk_device_describe(cbk_backend *backend, uint32_t type, uint
 
 typedef struct cbk_device_params {
     uint32_t struct_size;
-    uint32_t type;             ///< CBK_DEVICE_DEFAULT ...
-    uint32_t index;            ///< among devices of that type that match `name`
-    uint32_t flags;            ///< reserved, 0
-    const char *name;          ///< NULL, or a part of the device's or platform's name, any case
+    uint32_t type;               ///< CBK_DEVICE_DEFAULT ...
+    uint32_t index;              ///< among devices of that type that match `name`
+    uint32_t flags;              ///< reserved, 0
+    const char *name;            ///< NULL, or a part of the device's or platform's name, any case
     uint64_t memory_limit_bytes; ///< 0: from what the device reports
-    uint64_t seed;             ///< of the random numbers
-    cbk_dtype default_float;   ///< 0: f32
-    cbk_dtype default_int;     ///< 0: i64; dtype of arg results, sort indices, argwhere
-    cbk_dtype default_bool;    ///< 0: bool
+    uint64_t seed;               ///< of the random numbers
+    cbk_dtype default_float;     ///< 0: f32
+    cbk_dtype default_int;       ///< 0: i64; dtype of arg results, sort indices, argwhere
+    cbk_dtype default_bool;      ///< 0: bool
     uint32_t reserved;
 } cbk_device_params;
 
@@ -230,16 +230,16 @@ CBK_API void cbk_staging_free(cbk_device *device, void **memory);
 typedef struct cbk_counters {
     uint32_t struct_size;
     uint32_t reserved;
-    uint64_t programs_built;    ///< compiled from source
-    uint64_t build_ns;          ///< time spent on that
-    uint64_t cache_hits;        ///< programs loaded from disk
-    uint64_t cache_misses;      ///< looked for and not found
-    uint64_t cache_refused;     ///< entries found and not usable (damaged, foreign, refused)
-    uint64_t cache_stored;      ///< entries written
-    uint64_t launches;          ///< kernels enqueued
-    uint64_t bytes_written;     ///< host to device
-    uint64_t bytes_read;        ///< device to host
-    uint64_t allocations;       ///< blocks handed out
+    uint64_t programs_built;     ///< compiled from source
+    uint64_t build_ns;           ///< time spent on that
+    uint64_t cache_hits;         ///< programs loaded from disk
+    uint64_t cache_misses;       ///< looked for and not found
+    uint64_t cache_refused;      ///< entries found and not usable (damaged, foreign, refused)
+    uint64_t cache_stored;       ///< entries written
+    uint64_t launches;           ///< kernels enqueued
+    uint64_t bytes_written;      ///< host to device
+    uint64_t bytes_read;         ///< device to host
+    uint64_t allocations;        ///< blocks handed out
     uint64_t driver_allocations; ///< buffers asked from the driver
 } cbk_counters;
 
@@ -308,8 +308,8 @@ CBK_API cbk_status cbk_tensor_empty(cbk_stream *stream, cbk_dtype dtype, uint32_
 /// Creates a row-major tensor from host memory of exactly element count * element size bytes.
 /// The data is copied before the call returns. Bool elements other than 0 become 1.
 CBK_API cbk_status cbk_tensor_from_data(cbk_stream *stream, cbk_dtype dtype, uint32_t rank,
-                                        const int64_t *shape, const void *data,
-                                        uint64_t size_bytes, cbk_tensor **out);
+                                        const int64_t *shape, const void *data, uint64_t size_bytes,
+                                        cbk_tensor **out);
 CBK_API cbk_tensor *cbk_tensor_retain(cbk_tensor *tensor);
 CBK_API void cbk_tensor_release(cbk_tensor **tensor);
 

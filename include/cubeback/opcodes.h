@@ -235,8 +235,9 @@ enum { CBK_GELU_EXACT = 0, CBK_GELU_TANH = 1 };
 typedef struct cbk_activation_params {
     uint32_t struct_size;
     uint32_t variant; ///< gelu: CBK_GELU_*
-    cbk_scalar alpha; ///< leaky_relu slope (0.01), elu alpha (1), hard_sigmoid (1/6), softplus beta (1)
-    cbk_scalar beta;  ///< hard_sigmoid (1/2), softplus threshold (20)
+    cbk_scalar
+        alpha; ///< leaky_relu slope (0.01), elu alpha (1), hard_sigmoid (1/6), softplus beta (1)
+    cbk_scalar beta; ///< hard_sigmoid (1/2), softplus threshold (20)
 } cbk_activation_params;
 
 /// Output dtype of is_nan, is_inf, is_finite, logical_not on numbers, any, all.

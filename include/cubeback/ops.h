@@ -476,17 +476,17 @@ CBK_API cbk_status cbk_cast_into(cbk_stream *stream, const cbk_tensor *x, cbk_te
 // ---- creation -------------------------------------------------------------------------------
 
 /// All elements `value`. Dtype 0: the device's default float.
-CBK_API cbk_status cbk_fill(cbk_stream *stream, cbk_dtype dtype, uint32_t rank, const int64_t *shape,
-                            cbk_scalar value, cbk_tensor **out);
+CBK_API cbk_status cbk_fill(cbk_stream *stream, cbk_dtype dtype, uint32_t rank,
+                            const int64_t *shape, cbk_scalar value, cbk_tensor **out);
 CBK_API cbk_status cbk_fill_into(cbk_stream *stream, cbk_scalar value, cbk_tensor *dst);
 CBK_API cbk_status cbk_zeros(cbk_stream *stream, cbk_dtype dtype, uint32_t rank,
                              const int64_t *shape, cbk_tensor **out);
-CBK_API cbk_status cbk_ones(cbk_stream *stream, cbk_dtype dtype, uint32_t rank, const int64_t *shape,
-                            cbk_tensor **out);
+CBK_API cbk_status cbk_ones(cbk_stream *stream, cbk_dtype dtype, uint32_t rank,
+                            const int64_t *shape, cbk_tensor **out);
 /// start, start + step, ...: `length` elements, each computed as start + i * step and rounded once.
 /// Integers wrap. Dtype 0: the device's default int. Dtypes: floats, ints.
-CBK_API cbk_status cbk_arange(cbk_stream *stream, cbk_dtype dtype, cbk_scalar start, cbk_scalar step,
-                              int64_t length, cbk_tensor **out);
+CBK_API cbk_status cbk_arange(cbk_stream *stream, cbk_dtype dtype, cbk_scalar start,
+                              cbk_scalar step, int64_t length, cbk_tensor **out);
 CBK_API cbk_status cbk_arange_into(cbk_stream *stream, cbk_scalar start, cbk_scalar step,
                                    cbk_tensor *dst);
 

@@ -147,11 +147,11 @@ enum {
 enum { CBK_QUANT_NATIVE = 1, CBK_QUANT_PACKED_NATIVE = 2, CBK_QUANT_PACKED_U32 = 3 };
 typedef struct cbk_quant {
     uint32_t struct_size;
-    uint32_t value;              ///< CBK_QUANT_Q8F ...
-    uint32_t store;              ///< CBK_QUANT_NATIVE ...
-    int32_t packed_axis;         ///< axis along which several values share one element
-    int64_t block[CBK_MAX_RANK]; ///< lengths of a scale's block; 0: the whole axis
-    cbk_dtype scale_dtype;       ///< of the block scales
+    uint32_t value;               ///< CBK_QUANT_Q8F ...
+    uint32_t store;               ///< CBK_QUANT_NATIVE ...
+    int32_t packed_axis;          ///< axis along which several values share one element
+    int64_t block[CBK_MAX_RANK];  ///< lengths of a scale's block; 0: the whole axis
+    cbk_dtype scale_dtype;        ///< of the block scales
     cbk_dtype global_scale_dtype; ///< 0: there is no global scale
 } cbk_quant;
 

@@ -56,8 +56,8 @@ static cbk_status start_capture(cbk_stream *stream) {
     if (capture == NULL) return CBK_ERROR_OUT_OF_HOST_MEMORY;
     atomic_init(&capture->references, 1);
     atomic_init(&capture->was_replayed, false);
-    status = call_slot(stream, cbk_stream_vtable(stream)->graph_start_capture,
-                       "graph_start_capture");
+    status =
+        call_slot(stream, cbk_stream_vtable(stream)->graph_start_capture, "graph_start_capture");
     if (status == CBK_OK) {
         leave_capture(stream);
         stream->capture = capture;

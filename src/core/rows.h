@@ -7,13 +7,13 @@
 #define CBK_BIT(dtype) (UINT64_C(1) << (dtype))
 
 #define CBK_FLOATS                                                                                 \
-    (CBK_BIT(CBK_DTYPE_F64) | CBK_BIT(CBK_DTYPE_F32) | CBK_BIT(CBK_DTYPE_F16) |                     \
+    (CBK_BIT(CBK_DTYPE_F64) | CBK_BIT(CBK_DTYPE_F32) | CBK_BIT(CBK_DTYPE_F16) |                    \
      CBK_BIT(CBK_DTYPE_BF16) | CBK_BIT(CBK_DTYPE_FLEX32))
 #define CBK_SIGNED                                                                                 \
-    (CBK_BIT(CBK_DTYPE_I64) | CBK_BIT(CBK_DTYPE_I32) | CBK_BIT(CBK_DTYPE_I16) |                     \
+    (CBK_BIT(CBK_DTYPE_I64) | CBK_BIT(CBK_DTYPE_I32) | CBK_BIT(CBK_DTYPE_I16) |                    \
      CBK_BIT(CBK_DTYPE_I8))
 #define CBK_UNSIGNED                                                                               \
-    (CBK_BIT(CBK_DTYPE_U64) | CBK_BIT(CBK_DTYPE_U32) | CBK_BIT(CBK_DTYPE_U16) |                     \
+    (CBK_BIT(CBK_DTYPE_U64) | CBK_BIT(CBK_DTYPE_U32) | CBK_BIT(CBK_DTYPE_U16) |                    \
      CBK_BIT(CBK_DTYPE_U8))
 #define CBK_INTS (CBK_SIGNED | CBK_UNSIGNED)
 #define CBK_BOOLS (CBK_BIT(CBK_DTYPE_BOOL) | CBK_BIT(CBK_DTYPE_BOOL32))

@@ -24,14 +24,20 @@ cbk_status cbk_ocl_dtype_usage(void *self, void *handle, cbk_dtype dtype, const 
     struct cbk_ocl_device *device = handle;
     *out_usage = 0;
     switch (dtype) {
-    case CBK_DTYPE_F16: return half_usage(device, out_usage);
+    case CBK_DTYPE_F16:
+        return half_usage(device, out_usage);
     case CBK_DTYPE_F64:
         if (device->caps->has_f64) *out_usage = CBK_USAGE_STORAGE | CBK_USAGE_ARITHMETIC;
         return CBK_OK;
     case CBK_DTYPE_BF16:
     case CBK_DTYPE_F8E4M3:
-    case CBK_DTYPE_F8E5M2: *out_usage = CBK_USAGE_STORAGE; return CBK_OK;
-    case CBK_DTYPE_QUANT: return CBK_OK; // no quantized kernels: not even stored
-    default: *out_usage = CBK_USAGE_STORAGE | CBK_USAGE_ARITHMETIC; return CBK_OK;
+    case CBK_DTYPE_F8E5M2:
+        *out_usage = CBK_USAGE_STORAGE;
+        return CBK_OK;
+    case CBK_DTYPE_QUANT:
+        return CBK_OK; // no quantized kernels: not even stored
+    default:
+        *out_usage = CBK_USAGE_STORAGE | CBK_USAGE_ARITHMETIC;
+        return CBK_OK;
     }
 }

@@ -2,6 +2,7 @@
 #include "backend.h"
 
 /// The table of contents of this backend.
+// clang-format off
 static const cbk_ocl_launcher launchers[] = {
     [CBK_FAMILY_UNARY]          = cbk_ocl_unary,
     [CBK_FAMILY_BINARY]         = cbk_ocl_binary,
@@ -18,6 +19,7 @@ static const cbk_ocl_launcher launchers[] = {
     [CBK_FAMILY_INDEX]          = cbk_ocl_index,
     [CBK_FAMILY_RANDOM]         = cbk_ocl_random,
 };
+// clang-format on
 
 static cbk_ocl_launcher find_launcher(cbk_opcode opcode) {
     uint32_t family = opcode >> 8;

@@ -1,7 +1,9 @@
 /// transfer.c: host memory to tensors of any strides and back.
 #include "backend.h"
 
-static uint64_t element_size(const cbk_tensor_meta *meta) { return cbk_dtype_size(meta->dtype); }
+static uint64_t element_size(const cbk_tensor_meta *meta) {
+    return cbk_dtype_size(meta->dtype);
+}
 
 cbk_status cbk_ocl_write(void *self, void *handle, const cbk_tensor *tensor, const void *data) {
     (void)self;
@@ -29,9 +31,9 @@ static cbk_status plan_read(struct cbk_ocl_stream *stream, const cbk_backend_rea
                             struct cbk_rt_read *out, struct cbk_rt_block **out_temporary) {
     struct cbk_ocl_operand source = cbk_ocl_operand(request->tensor), dense;
     const cbk_tensor_meta *meta = source.meta;
-    *out = (struct cbk_rt_read){.block        = source.block,
+    *out = (struct cbk_rt_read){.block = source.block,
                                 .offset_bytes = (uint64_t)meta->offset * element_size(meta),
-                                .data         = request->data,
+                                .data = request->data,
                                 .size_bytes = (uint64_t)meta->element_count * element_size(meta)};
     if (cbk_tensor_is_contiguous(request->tensor)) return CBK_OK;
 

@@ -39,8 +39,8 @@ cbk_status cbk_ref_record(struct cbk_ref_stream *stream, const cbk_op *op) {
                         size);
     *node = (struct node){.op = *op, .size = size};
     for (uint32_t i = 0; i < count; i++)
-        node->tensors[i] = cbk_tensor_retain(i < op->input_count ? op->inputs[i]
-                                                                 : op->outputs[i - op->input_count]);
+        node->tensors[i] = cbk_tensor_retain(
+            i < op->input_count ? op->inputs[i] : op->outputs[i - op->input_count]);
     node->op.inputs = node->tensors;
     node->op.outputs = node->tensors + op->input_count;
     node->op.params = memcpy((char *)node + params_at, op->params, op->params_size);
@@ -90,8 +90,7 @@ cbk_status cbk_ref_graph_start(void *self, void *handle) {
 cbk_status cbk_ref_graph_stop(void *self, void *handle, void **out_graph) {
     struct cbk_ref_stream *stream = handle;
     struct cbk_ref_graph *graph = stream->recording;
-    if (!graph)
-        return cbk_fail(CBK_ERROR_INVALID_STATE, 0, "the stream is not capturing a graph");
+    if (!graph) return cbk_fail(CBK_ERROR_INVALID_STATE, 0, "the stream is not capturing a graph");
     stream->recording = NULL;
     if (graph->was_written) {
         free_graph(self, graph);

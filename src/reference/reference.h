@@ -41,7 +41,7 @@ struct cbk_ref_stream {
     uint64_t seed_generation;
     bool has_index_error; ///< comes up at the next sync or read
     cbk_opcode index_opcode;
-    int64_t index, index_limit; ///< the first offender and the length it was held against
+    int64_t index, index_limit;      ///< the first offender and the length it was held against
     bool is_prepared;                ///< for a capture
     struct cbk_ref_graph *recording; ///< while the stream captures
 };

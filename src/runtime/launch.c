@@ -69,7 +69,8 @@ static cbk_status launch_locked(struct cbk_rt_stream *stream, const struct cbk_r
         RT_TRY(use_blocks(stream, launch)); // the batch is another one now
         code = enqueue(stream, launch);
     }
-    if (code != CL_SUCCESS) return cbk_rt_fail_launch(stream, launch, code, "clEnqueueNDRangeKernel");
+    if (code != CL_SUCCESS)
+        return cbk_rt_fail_launch(stream, launch, code, "clEnqueueNDRangeKernel");
     cbk_rt_kernel_note_launch(launch->kernel);
     atomic_store_explicit(&stream->launches,
                           atomic_load_explicit(&stream->launches, memory_order_relaxed) + 1,
@@ -85,8 +86,8 @@ cbk_status cbk_rt_launch(struct cbk_rt_stream *stream, const struct cbk_rt_launc
         if (launch->global[i] == 0) return CBK_OK;
     }
     cbk_os_lock(&stream->mutex);
-    status = stream->recording ? cbk_rt_record_launch(stream, launch)
-                               : launch_locked(stream, launch);
+    status =
+        stream->recording ? cbk_rt_record_launch(stream, launch) : launch_locked(stream, launch);
     cbk_os_unlock(&stream->mutex);
     return status;
 }

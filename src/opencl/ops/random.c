@@ -140,10 +140,8 @@ static cbk_status record_start(struct cbk_ocl_stream *stream, const struct cbk_r
     const struct cbk_ocl_random_start start = {0};
     struct cbk_rt_block *block = NULL;
     struct cbk_rt_spec spec = *draw;
-    struct cbk_rt_launch launch = {.operation = "random_start",
-                                   .dimensions = 1,
-                                   .global = {1, 1, 1},
-                                   .local = {1, 1, 1}};
+    struct cbk_rt_launch launch = {
+        .operation = "random_start", .dimensions = 1, .global = {1, 1, 1}, .local = {1, 1, 1}};
     cbk_status status = CBK_OK;
     spec.entry = "random_start";
     RT_TRY(cbk_rt_kernel(stream->rt, &spec, &launch.kernel));
@@ -173,8 +171,8 @@ static cbk_status take_positions(struct cbk_ocl_stream *stream, const struct cbk
         args->position = stream->draws.position_count;
         stream->draws.position_count += count;
         *out_start = stream->draws.start;
-        args->start_offset = (int64_t)(cbk_rt_block_offset(*out_start) /
-                                       sizeof(struct cbk_ocl_random_start));
+        args->start_offset =
+            (int64_t)(cbk_rt_block_offset(*out_start) / sizeof(struct cbk_ocl_random_start));
     } else {
         args->position = cbk_ocl_random_position(stream);
         stream->random_position += count;

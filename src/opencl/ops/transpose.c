@@ -4,9 +4,9 @@
 #include <string.h>
 
 enum {
-    SHORTEST = 8,  ///< axes shorter than this are not worth tiles
-    CPU_ROWS = 32, ///< of a tile
-    CPU_BYTES = 256,///< bytes of a tile's row
+    SHORTEST = 8,    ///< axes shorter than this are not worth tiles
+    CPU_ROWS = 32,   ///< of a tile
+    CPU_BYTES = 256, ///< bytes of a tile's row
     ITEMS_PER_CORE = 16,
     STREAM_BYTES = 32 << 20, ///< as in pointwise.c
     MOST_GROUPS = 65535      ///< along the second and third dimension

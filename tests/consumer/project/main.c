@@ -16,7 +16,8 @@ int main(void) {
 
     if (!status) status = cbk_device_open(backend, NULL, &device);
     if (!status) status = cbk_stream_create(device, NULL, &stream);
-    if (!status) status = cbk_tensor_from_data(stream, CBK_DTYPE_F32, 2, shape, data, sizeof data, &x);
+    if (!status)
+        status = cbk_tensor_from_data(stream, CBK_DTYPE_F32, 2, shape, data, sizeof data, &x);
     if (!status) status = cbk_add(stream, x, x, &y);
     if (!status) status = cbk_tensor_read(stream, y, sums, sizeof sums);
     if (status) printf("%s: %s\n", cbk_status_string(status), cbk_last_error_message());

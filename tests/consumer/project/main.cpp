@@ -6,7 +6,9 @@
 #include <cubeback/ops.h>
 
 template <class T, void (*release)(T **)> struct releaser {
-    void operator()(T *handle) const { release(&handle); }
+    void operator()(T *handle) const {
+        release(&handle);
+    }
 };
 template <class T, void (*release)(T **)> using handle = std::unique_ptr<T, releaser<T, release>>;
 using backend_handle = handle<cbk_backend, cbk_backend_release>;
