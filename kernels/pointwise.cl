@@ -25,11 +25,14 @@
 //   SCALARS   0..2 arguments p0, p1 of the arithmetic type of dtype word P, after the inputs;
 //             with REVERSED the scalar comes first. Default 0
 //   INDEXED   the first operand is the vector of positions along the (only) axis
-//   STREAM    CPU: element type of OUT if its vectors can bypass the caches, with STREAM_BF16 for
-//             bf16. Default: they cannot
+//   STREAM    CPU: element type of OUT if its vectors can bypass the caches, with STREAM_BF16
+//             or STREAM_F16 for those. Default: they cannot
 //   GPU_FORM  GPU form; ALIGNED must be given too
 //   INDEX64   GPU: 64-bit positions and strides. Default 32 bits; the CPU form has always 64
 
+#ifndef GPU_FORM
+#define OWN_HALF
+#endif
 #include "types.clh"
 #include "vector.clh"
 #if defined(UNARY)
@@ -148,8 +151,10 @@ static inline void scatter_out(global STORAGE(OUT) *out, long stride, long n, MA
         if (lane < n) STORE(OUT, out, lane * stride, lanes[lane]);
 }
 
-#ifdef STREAM_BF16
+#if defined(STREAM_BF16)
 #define ENCODE_STREAM(v) encodev_bf16(v)
+#elif defined(STREAM_F16)
+#define ENCODE_STREAM(v) encodev_f16(v)
 #else
 #define ENCODE_STREAM(v) CAT(CAT(convert_, STREAM), W)(v)
 #endif

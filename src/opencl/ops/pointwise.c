@@ -42,6 +42,8 @@ static const char *stream_type(cbk_dtype dtype) {
         return "uchar";
     case CBK_DTYPE_BF16:
         return "ushort -DSTREAM_BF16";
+    case CBK_DTYPE_F16:
+        return "ushort -DSTREAM_F16";
     default:
         return NULL;
     }
