@@ -3,7 +3,6 @@
 
 #include "merge.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 // ---- programs ------------------------------------------------------------------------------------
@@ -336,86 +335,6 @@ bool cbk_ocl_pointwise_is_vector(const struct cbk_rt_caps *caps, const struct cb
                                  uint32_t lanes) {
     return caps->is_cpu ? strcmp(choose_cpu_entry(nest), "pointwise_rows") == 0
                         : has_vector_rows(nest, lanes);
-}
-
-// ---- transposed inputs ---------------------------------------------------------------------------
-
-// An input that is contiguous along another axis than the output would be read an element per cache
-// line. From some size on it is cheaper to turn it first, by tiles.
-
-enum { TURN_ELEMENTS = 1 << 16, TURN_LENGTH = 8 };
-
-static bool is_transposed(const struct cbk_ocl_nest *nest, uint32_t k) {
-    uint32_t last = nest->rank - 1;
-    int64_t inner = nest->strides[k][last];
-    if (nest->element_count < TURN_ELEMENTS || nest->strides[0][last] != 1) return false;
-    if (inner == 0 || inner == 1 || nest->shape[last] < TURN_LENGTH) return false;
-    for (uint32_t axis = 0; axis < last; axis++)
-        if (nest->strides[k][axis] == 1 && nest->shape[axis] >= TURN_LENGTH) return true;
-    return false;
-}
-
-/// Copies *operand into a dense temporary whose axes have the order of the output's.
-static cbk_status turn(struct cbk_ocl_stream *stream, const cbk_tensor_meta *out,
-                       cbk_tensor_meta *meta, struct cbk_ocl_operand *operand) {
-    struct cbk_ocl_operand source = *operand;
-    uint32_t order[CBK_MAX_RANK], missing = out->rank - source.meta->rank;
-    cbk_status status = cbk_ocl_temporary(stream, source.meta, meta, operand);
-    if (status != CBK_OK) return status;
-    for (uint32_t axis = 0; axis < meta->rank; axis++) {
-        uint32_t place = axis;
-        for (; place > 0; place--) {
-            int64_t before = out->strides[missing + order[place - 1]];
-            if (llabs(before) >= llabs(out->strides[missing + axis])) break;
-            order[place] = order[place - 1];
-        }
-        order[place] = axis;
-    }
-    int64_t stride = 1;
-    for (uint32_t place = meta->rank; place-- > 0;) {
-        meta->strides[order[place]] = stride;
-        stride *= meta->shape[order[place]];
-    }
-    status = cbk_ocl_copy(stream, &source, operand);
-    if (status != CBK_OK) cbk_rt_free(stream->device->rt, &operand->block);
-    return status;
-}
-
-static cbk_status launch_turned(struct cbk_ocl_stream *stream, const struct cbk_ocl_pointwise *op,
-                                const struct cbk_ocl_operand *operands, struct cbk_ocl_nest *nest) {
-    struct cbk_ocl_operand turned[1 + CBK_OCL_POINTWISE_INPUTS];
-    struct cbk_rt_block *temporaries[1 + CBK_OCL_POINTWISE_INPUTS] = {NULL};
-    struct cbk_rt_block *blocks[1 + CBK_OCL_POINTWISE_INPUTS];
-    cbk_tensor_meta metas[1 + CBK_OCL_POINTWISE_INPUTS];
-    cbk_status status = CBK_OK;
-    for (uint32_t k = 0; k <= op->input_count; k++) {
-        turned[k] = operands[k];
-        if (k != 0 && is_transposed(nest, k)) {
-            RT_TRY(turn(stream, operands[0].meta, &metas[k], &turned[k]));
-            temporaries[k] = turned[k].block;
-        }
-        blocks[k] = turned[k].block;
-    }
-    cbk_ocl_nest(stream, turned, op->input_count + 1, nest);
-    status = cbk_ocl_pointwise_nest(stream, op, nest, blocks);
-done:
-    for (uint32_t k = 1; k <= op->input_count; k++)
-        cbk_rt_free(stream->device->rt, &temporaries[k]);
-    return status;
-}
-
-cbk_status cbk_ocl_pointwise(struct cbk_ocl_stream *stream, const struct cbk_ocl_pointwise *op,
-                             const struct cbk_ocl_operand *operands) {
-    struct cbk_rt_block *blocks[1 + CBK_OCL_POINTWISE_INPUTS];
-    struct cbk_ocl_nest nest;
-    bool has_transposed = false;
-    cbk_ocl_nest(stream, operands, op->input_count + 1, &nest);
-    for (uint32_t k = 0; k <= op->input_count; k++) {
-        blocks[k] = operands[k].block;
-        has_transposed |= k != 0 && is_transposed(&nest, k);
-    }
-    return has_transposed ? launch_turned(stream, op, operands, &nest)
-                          : cbk_ocl_pointwise_nest(stream, op, &nest, blocks);
 }
 
 // ---- lists of programs ---------------------------------------------------------------------------
