@@ -5,18 +5,24 @@
 #include "matmul.h"
 
 enum {
-    PACKED_WORK = 160 * 160 * 160, ///< multiplications from which packing pays (CPU)
-    PACKED_SHORTEST = 24,          ///< rows and columns likewise
-    BLAS_SHORTEST = 128            ///< m, n and k from which CLBlast is used by itself
+    PACKED_SHORTEST = 24,     ///< rows and columns from which packing pays (CPU)
+    PACKED_SIDE = 448,        ///< side of a cube of products likewise
+    PACKED_SIDE_COSTLY = 160, ///< where the small form reads a badly
+    BLAS_SHORTEST = 128       ///< m, n and k from which CLBlast is used by itself
 };
+
+/// The small form reads a in place, over and over: not where it must convert or jump for it.
+static bool pays_packing(const struct cbk_ocl_product *p) {
+    bool is_cheap = cbk_dtype_size(p->in) >= 4 && p->a.run == 1;
+    double side = is_cheap ? PACKED_SIDE : PACKED_SIDE_COSTLY;
+    return p->m >= PACKED_SHORTEST && p->n >= PACKED_SHORTEST &&
+           (double)p->m * (double)p->n * (double)p->k >= side * side * side;
+}
 
 static cbk_status multiply_cpu(struct cbk_ocl_stream *stream, const struct cbk_ocl_product *p) {
     bool has_vector_rows = p->b.line == 1 || (p->b.run == 1 && p->a.run == 1);
     if (p->m == 1 && p->k > 0 && has_vector_rows) return cbk_ocl_matmul_vector(stream, p);
-    if (p->m >= PACKED_SHORTEST && p->n >= PACKED_SHORTEST &&
-        (double)p->m * (double)p->n * (double)p->k >= PACKED_WORK)
-        return cbk_ocl_matmul_packed(stream, p);
-    return cbk_ocl_matmul_small(stream, p);
+    return pays_packing(p) ? cbk_ocl_matmul_packed(stream, p) : cbk_ocl_matmul_small(stream, p);
 }
 
 static cbk_status multiply_gpu(struct cbk_ocl_stream *stream, const struct cbk_ocl_product *p) {
