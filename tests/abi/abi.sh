@@ -1,8 +1,8 @@
 #!/bin/sh
 # The ABI against what is checked in.
 #
-#   abi.sh layout SOURCE_DIRECTORY WORK_DIRECTORY CC      listed members are where they were
-#   abi.sh listed SOURCE_DIRECTORY WORK_DIRECTORY CC      every member is listed
+#   abi.sh layout SOURCE_DIRECTORY WORK_DIRECTORY CC [OPENCL_INCLUDES]  listed members stay
+#   abi.sh listed SOURCE_DIRECTORY WORK_DIRECTORY CC [OPENCL_INCLUDES]  every member is listed
 #   abi.sh symbols SOURCE_DIRECTORY WORK_DIRECTORY LIBRARY  the exported names
 #
 # To take in an append, from the repository's root:
@@ -12,12 +12,12 @@ set -eu
 what=$1 source=$2 work=$3
 mkdir -p "$work"
 
+# print_layout CC [OPENCL_INCLUDES]
 print_layout() {
-    # opencl.h needs OpenCL's headers and has no struct of its own.
-    headers=$(ls "$source"/include/cubeback/*.h | grep -v '/opencl\.h$')
-    # shellcheck disable=SC2086
-    LC_ALL=C awk -f "$source/tests/abi/layout.awk" $headers >"$work/layout-$what.c"
-    "$1" -std=c11 -I "$source/include" -o "$work/layout-$what" "$work/layout-$what.c"
+    LC_ALL=C awk -f "$source/tests/abi/layout.awk" "$source"/include/cubeback/*.h \
+        >"$work/layout-$what.c"
+    "$1" -std=c11 -I "$source/include" ${2:+-isystem "$2"} -o "$work/layout-$what" \
+        "$work/layout-$what.c"
     "$work/layout-$what"
 }
 
@@ -26,9 +26,9 @@ declared)
     sed -e 's,//.*,,' -e '/^#/d' "$source"/include/cubeback/*.h | tr '\n' ' ' |
         grep -o 'CBK_API [^;{]*' | grep -o 'cbk_[a-z0-9_]* *(' | tr -d ' (' | LC_ALL=C sort -u
     ;;
-print) print_layout "$4" ;;
+print) print_layout "$4" "${5:-}" ;;
 layout)
-    print_layout "$4" >"$work/layout.now"
+    print_layout "$4" "${5:-}" >"$work/layout.now"
     # A struct may grow at its end; nothing listed may move, change size or go.
     awk '
         NR == FNR { now[$1] = $2 " " $3; next }
@@ -49,7 +49,7 @@ layout)
         END { exit bad }' "$source/tests/abi/layout.txt" "$work/layout.now"
     ;;
 listed)
-    print_layout "$4" >"$work/layout.listed"
+    print_layout "$4" "${5:-}" >"$work/layout.listed"
     if ! diff "$source/tests/abi/layout.txt" "$work/layout.listed" >"$work/layout.diff"; then
         echo "tests/abi/layout.txt (<) does not list the headers' structs as they are (>); an append"
         echo "is taken in by: tests/abi/abi.sh print . /tmp/abi cc >tests/abi/layout.txt"
