@@ -51,8 +51,8 @@ layout)
 listed)
     print_layout "$4" "${5:-}" >"$work/layout.listed"
     if ! diff "$source/tests/abi/layout.txt" "$work/layout.listed" >"$work/layout.diff"; then
-        echo "tests/abi/layout.txt (<) does not list the headers' structs as they are (>); an append"
-        echo "is taken in by: tests/abi/abi.sh print . /tmp/abi cc >tests/abi/layout.txt"
+        echo "tests/abi/layout.txt (<) does not list the headers' structs as they are (>);"
+        echo "an append is taken in by: tests/abi/abi.sh print . /tmp/abi cc >tests/abi/layout.txt"
         cat "$work/layout.diff"
         exit 1
     fi
@@ -60,8 +60,8 @@ listed)
 symbols)
     sh "$0" declared "$source" "$work" >"$work/symbols.declared"
     if ! diff "$source/tests/abi/symbols.txt" "$work/symbols.declared" >"$work/symbols.diff"; then
-        echo "tests/abi/symbols.txt (<) does not list what the headers declare (>); an append is taken"
-        echo "in by: tests/abi/abi.sh declared . /tmp/abi >tests/abi/symbols.txt"
+        echo "tests/abi/symbols.txt (<) does not list what the headers declare (>);"
+        echo "an append is taken in by: tests/abi/abi.sh declared . /tmp/abi >tests/abi/symbols.txt"
         cat "$work/symbols.diff"
         exit 1
     fi
