@@ -111,8 +111,8 @@ done:
 static cbk_status capture_gathers(struct bench *bench, const struct bench_case *of) {
     cbk_status status = setup_elementwise(bench, of);
     if (status == CBK_OK)
-        status = cbk_arange(bench->stream, CBK_DTYPE_I32, cbk_i(0), cbk_i(1), SMALL,
-                            &bench->tensor[1]);
+        status =
+            cbk_arange(bench->stream, CBK_DTYPE_I32, cbk_i(0), cbk_i(1), SMALL, &bench->tensor[1]);
     if (status == CBK_OK)
         status = cbk_tensor_empty(bench->stream, CBK_DTYPE_F32, 1, (int64_t[]){SMALL},
                                   &bench->tensor[2]);
@@ -151,7 +151,9 @@ static const struct bench_case cases[] = {
     {.name = "elem200_1024_graph", .setup = capture_elementwise, .run = replay},
     {.name = "mlp20_b8", .setup = setup_perceptron, .run = run_perceptron},
     {.name = "mlp20_b8_graph", .setup = capture_perceptron, .run = replay},
-    {.name = "graph_launch", .setup = capture_gathers, .measure = measure_replay,
+    {.name = "graph_launch",
+     .setup = capture_gathers,
+     .measure = measure_replay,
      .note = "ns_over_bare_enqueue"},
 };
 

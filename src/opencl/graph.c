@@ -5,6 +5,7 @@
 /// launch the stream's position and moves the stream on by what the graph draws, so each replay
 /// draws what an eager run in its place would have drawn.
 #include "backend.h"
+#include "merge.h"
 
 struct cbk_ocl_graph {
     struct cbk_rt_graph *rt;
@@ -15,10 +16,11 @@ struct cbk_ocl_graph {
 
 // ---- capture ---------------------------------------------------------------------------------
 
-/// The start stays the graph's, if there is one.
-static void forget_draws(struct cbk_ocl_stream *stream) {
+/// The start of draws stays the graph's, if there is one.
+static void forget_capture(struct cbk_ocl_stream *stream) {
     cbk_rt_free(stream->device->rt, &stream->draws.start);
     stream->draws = (struct cbk_ocl_draws){.start = NULL};
+    cbk_ocl_forget_small_launches(stream);
 }
 
 cbk_status cbk_ocl_graph_prepare(void *self, void *handle) {
@@ -38,6 +40,7 @@ cbk_status cbk_ocl_graph_stop(void *self, void *handle, void **out_graph) {
     cbk_status status = cbk_rt_graph_stop(stream->rt, &recorded);
     struct cbk_ocl_graph *graph = status == CBK_OK ? cbk_rt_host_alloc(rt, sizeof *graph) : NULL;
     if (graph != NULL) {
+        cbk_ocl_merge(stream, recorded, &stream->draws.start_node);
         *graph = (struct cbk_ocl_graph){.rt = recorded,
                                         .draws = stream->draws.start != NULL,
                                         .start_node = stream->draws.start_node,
@@ -47,14 +50,14 @@ cbk_status cbk_ocl_graph_stop(void *self, void *handle, void **out_graph) {
         cbk_rt_graph_destroy(&recorded);
         status = cbk_fail(CBK_ERROR_OUT_OF_HOST_MEMORY, 0, "no host memory for a graph object");
     }
-    forget_draws(stream);
+    forget_capture(stream);
     return status;
 }
 
 cbk_status cbk_ocl_graph_abort(void *self, void *handle) {
     (void)self;
     struct cbk_ocl_stream *stream = handle;
-    forget_draws(stream);
+    forget_capture(stream);
     return cbk_rt_graph_abort(stream->rt);
 }
 

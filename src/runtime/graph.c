@@ -8,7 +8,7 @@
 
 // ---- life ------------------------------------------------------------------------------------------
 
-static void release_node(struct cbk_rt_stream *stream, struct cbk_rt_node *node) {
+void cbk_rt_release_node(struct cbk_rt_stream *stream, struct cbk_rt_node *node) {
     struct cbk_rt_device *device = stream->device;
     switch (node->kind) {
     case CBK_RT_NODE_LAUNCH:
@@ -42,7 +42,9 @@ void cbk_rt_graph_destroy(struct cbk_rt_graph **handle) {
     struct cbk_rt_stream *stream = graph->stream;
     // In a forked child the driver's locks may be held by threads that are not there.
     if (!cbk_os_is_forked(&stream->device->rt->fork_mark)) {
-        for (uint32_t i = 0; i < graph->node_count; i++) release_node(stream, &graph->nodes[i]);
+        for (uint32_t i = 0; i < graph->node_count; i++) {
+            cbk_rt_release_node(stream, &graph->nodes[i]);
+        }
         for (uint32_t i = 0; i < graph->pin_count; i++) {
             cbk_rt_free(stream->device, &graph->pins[i].block);
         }

@@ -60,6 +60,9 @@ struct cbk_rt_graph {
     const char *failure; ///< why stop has to fail; NULL: it need not
 };
 
+/// Gives up what a node holds besides its pins (graph.c); the stream's mutex is not held.
+void cbk_rt_release_node(struct cbk_rt_stream *stream, struct cbk_rt_node *node);
+
 // ---- recording (graph_record.c): under the stream's mutex, while it captures --------------------
 
 /// Room for one more node; it counts only after cbk_rt_graph_count_node.

@@ -137,6 +137,29 @@ done:
     return status;
 }
 
+cbk_status cbk_rt_graph_replace(struct cbk_rt_graph *graph, uint32_t first, uint32_t count,
+                                const struct cbk_rt_launch *launch) {
+    struct cbk_rt_node node = {.kind = CBK_RT_NODE_LAUNCH, .operation = launch->operation};
+    cbk_status status = CBK_OK;
+    CBK_ASSERT(count > 0 && first + count <= graph->node_count && !launch->reports_index);
+    for (uint32_t i = 0; i < launch->arg_count; i++) {
+        const struct cbk_rt_arg *arg = &launch->args[i];
+        if (arg->block) RT_TRY(cbk_rt_graph_pin(graph, arg->block, arg->access));
+    }
+    RT_TRY(record_launch(graph->stream, launch, &node.as.launch));
+    for (uint32_t i = first; i < first + count; i++) {
+        graph->launch_count -= graph->nodes[i].kind == CBK_RT_NODE_LAUNCH;
+        cbk_rt_release_node(graph->stream, &graph->nodes[i]);
+    }
+    graph->nodes[first] = node;
+    graph->launch_count++;
+    graph->node_count -= count - 1;
+    memmove(&graph->nodes[first + 1], &graph->nodes[first + count],
+            (graph->node_count - first - 1) * sizeof *graph->nodes);
+done:
+    return status;
+}
+
 cbk_status cbk_rt_record_copy(struct cbk_rt_stream *stream, struct cbk_rt_block *source,
                               uint64_t source_offset, struct cbk_rt_block *destination,
                               uint64_t destination_offset, uint64_t size_bytes) {

@@ -160,6 +160,10 @@ uint64_t cbk_rt_block_offset(const struct cbk_rt_block *block) {
     return block->offset;
 }
 
+const void *cbk_rt_block_buffer(const struct cbk_rt_block *block) {
+    return block->mem;
+}
+
 uint64_t cbk_rt_block_size(const struct cbk_rt_block *block) {
     return block->asked_size;
 }

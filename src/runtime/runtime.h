@@ -129,6 +129,8 @@ void cbk_rt_free(struct cbk_rt_device *device, struct cbk_rt_block **block);
 /// (buffer, offset), so an element offset is this / element size + the tensor's own offset.
 uint64_t cbk_rt_block_offset(const struct cbk_rt_block *block);
 uint64_t cbk_rt_block_size(const struct cbk_rt_block *block);
+/// Tells buffers apart: equal for blocks that lie in one.
+const void *cbk_rt_block_buffer(const struct cbk_rt_block *block);
 
 /// Host to block, in stream order; the data is no longer needed after return. Size 0 is fine.
 cbk_status cbk_rt_write(struct cbk_rt_stream *stream, struct cbk_rt_block *block,
@@ -268,6 +270,10 @@ struct cbk_rt_patch {
     const void *value;
     size_t size;
 };
+
+/// Puts one launch in the place of `count` nodes from `first` on. The graph is not replayed yet.
+cbk_status cbk_rt_graph_replace(struct cbk_rt_graph *graph, uint32_t first, uint32_t count,
+                                const struct cbk_rt_launch *launch);
 
 /// Enqueues the recorded work on the stream that captured it. `patch` may be NULL. A failing
 /// enqueue ends the replay and becomes the stream's sticky error.

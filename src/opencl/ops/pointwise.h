@@ -54,6 +54,14 @@ cbk_status cbk_ocl_pointwise_nest(struct cbk_ocl_stream *stream, const struct cb
                                   const struct cbk_ocl_nest *nest,
                                   struct cbk_rt_block *const *blocks);
 
+/// Width of the vectors of an operation's kernels.
+uint32_t cbk_ocl_pointwise_lanes(const struct cbk_rt_caps *caps,
+                                 const struct cbk_ocl_pointwise *op);
+
+/// Do they load and store whole vectors, where a row has them?
+bool cbk_ocl_pointwise_is_vector(const struct cbk_rt_caps *caps, const struct cbk_ocl_nest *nest,
+                                 uint32_t lanes);
+
 /// Visits the program of `op` in its CPU form, its GPU form, and that with 64-bit indices.
 void cbk_ocl_pointwise_visit(const struct cbk_ocl_pointwise *op, cbk_ocl_program_visitor visit,
                              void *user_data);

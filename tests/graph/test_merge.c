@@ -1,0 +1,241 @@
+// test_merge.c: runs of small operations that a graph makes one launch of: the bits of the separate
+// launches, in both forms of the kernels, whatever the operands' views and however they overlap.
+
+#include "device.h"
+#include "support.h"
+
+#include <string.h>
+
+enum { OUTPUTS = 14, MOST_BYTES = 1 << 17 };
+
+/// What a run works on.
+struct work {
+    cbk_dtype dtype;
+    int64_t rows, columns;
+    cbk_tensor *x, *y, *row, *state; ///< [rows, columns], the same, [columns], [rows * columns + 1]
+    cbk_tensor *out[OUTPUTS];
+    int count;
+};
+
+static struct test_side side;
+static cbk_stream *stream;
+static uint32_t form; ///< CBK_CPU_KERNELS or CBK_GPU_KERNELS
+
+static int open_side(void **state) {
+    cbk_backend_params params = test_backend_params();
+    cbk_backend *backend = NULL;
+    (void)state;
+    params.flags |= form;
+    if (cbk_opencl_create(&params, &backend) != CBK_OK) return -1;
+    if (!test_side_open(&side, "opencl", backend, true)) return -1;
+    stream = side.stream;
+    return 0;
+}
+
+static int close_side(void **state) {
+    cbk_memory_info info = CBK_INIT(cbk_memory_info);
+    (void)state;
+    cbk_status status = cbk_sync(stream);
+    if (status == CBK_OK) status = cbk_memory_usage(side.device, &info);
+    test_side_close(&side);
+    return status == CBK_OK && info.used_bytes == 0 ? 0 : -1;
+}
+
+static cbk_tensor **next(struct work *work) {
+    assert_true(work->count < OUTPUTS);
+    return &work->out[work->count++];
+}
+
+static void release_outputs(struct work *work) {
+    while (work->count > 0) cbk_tensor_release(&work->out[--work->count]);
+}
+
+static void release_all(struct work *work) {
+    release_outputs(work);
+    cbk_tensor_release(&work->x);
+    cbk_tensor_release(&work->y);
+    cbk_tensor_release(&work->row);
+    cbk_tensor_release(&work->state);
+}
+
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        status = (call);                                                                           \
+        if (status != CBK_OK) goto done;                                                           \
+    } while (0)
+
+/// Dense chains, one feeding the next.
+static cbk_status chain(cbk_stream *on, void *user_data) {
+    struct work *w = user_data;
+    cbk_status status = CBK_OK;
+    release_outputs(w);
+    cbk_tensor **sum = next(w), **difference = next(w), **product = next(w), **sign = next(w);
+    TRY(cbk_add(on, w->x, w->y, sum));
+    TRY(cbk_rsub_scalar(on, *sum, cbk_i(3), difference));
+    TRY(cbk_mul(on, *difference, *sum, product));
+    TRY(cbk_sign(on, *product, sign));
+    TRY(cbk_add_scalar_into(on, *product, cbk_i(1), *product));
+    TRY(cbk_mul_into(on, *sum, *product, *sum));
+    TRY(cbk_clamp(on, *sum, cbk_i(-2), cbk_i(5), next(w)));
+done:
+    return status;
+}
+
+/// Broadcasts, transposes, casts, masks: what other work-items have made.
+static cbk_status views(cbk_stream *on, void *user_data) {
+    struct work *w = user_data;
+    cbk_tensor *turned = NULL, *first = NULL;
+    cbk_status status = CBK_OK;
+    release_outputs(w);
+    cbk_tensor **biased = next(w), **mask = next(w), **copied = next(w), **number = next(w);
+    cbk_tensor **spread = next(w), **back = next(w);
+    TRY(cbk_add(on, w->x, w->row, biased));
+    TRY(cbk_transpose(on, *biased, 0, 1, &turned));
+    TRY(cbk_copy(on, turned, copied));
+    TRY(cbk_less(on, *biased, w->y, mask));
+    TRY(cbk_mask_fill(on, *biased, *mask, cbk_i(7), next(w)));
+    TRY(cbk_cast(on, *biased, CBK_DTYPE_I32, number));
+    TRY(cbk_cast(on, *number, w->dtype, back));
+    TRY(cbk_narrow(on, *back, 0, 0, 1, &first));
+    TRY(cbk_add(on, *back, first, spread)); // every work-item reads the first row
+    TRY(cbk_neg_into(on, w->row, w->row));
+    TRY(cbk_add(on, *spread, w->row, next(w)));
+done:
+    cbk_tensor_release(&turned);
+    cbk_tensor_release(&first);
+    return status;
+}
+
+/// Views of one tensor, an element apart: what one work-item writes the next one reads.
+static cbk_status shifts(cbk_stream *on, void *user_data) {
+    struct work *w = user_data;
+    const int64_t count = w->rows * w->columns;
+    cbk_tensor *lower = NULL, *upper = NULL;
+    cbk_status status = CBK_OK;
+    release_outputs(w);
+    TRY(cbk_narrow(on, w->state, 0, 0, count, &lower));
+    TRY(cbk_narrow(on, w->state, 0, 1, count, &upper));
+    for (int i = 0; i < 4; i++) {
+        cbk_tensor **scaled = next(w);
+        TRY(cbk_add_scalar(on, lower, cbk_i(i + 1), scaled));
+        TRY(cbk_copy_into(on, *scaled, upper));
+        TRY(cbk_mul_into(on, lower, *scaled, lower));
+    }
+done:
+    cbk_tensor_release(&lower);
+    cbk_tensor_release(&upper);
+    return status;
+}
+
+// ---- eager and merged ----------------------------------------------------------------------------
+
+static size_t bytes_of(const cbk_tensor *tensor) {
+    return (size_t)cbk_tensor_element_count(tensor) * cbk_dtype_size(cbk_tensor_dtype(tensor));
+}
+
+/// The outputs, the row and the state, one after the other.
+static size_t read_all(const struct work *work, unsigned char *data) {
+    size_t used = 0;
+    for (int i = 0; i < work->count + 2; i++) {
+        const cbk_tensor *tensor = i < work->count    ? work->out[i]
+                                   : i == work->count ? work->row
+                                                      : work->state;
+        assert_true(used + bytes_of(tensor) <= MOST_BYTES);
+        assert_ok(cbk_tensor_read(stream, tensor, data + used, bytes_of(tensor)));
+        used += bytes_of(tensor);
+    }
+    return used;
+}
+
+static void make_inputs(struct work *work) {
+    const int64_t matrix[2] = {work->rows, work->columns};
+    const int64_t flat[1] = {work->rows * work->columns + 1};
+    cbk_tensor **const tensors[] = {&work->x, &work->y, &work->row, &work->state};
+    for (size_t i = 0; i < 4; i++) {
+        cbk_tensor *drawn = NULL;
+        assert_ok(cbk_random_normal(stream, CBK_DTYPE_F32, i < 2 ? 2 : 1,
+                                    i < 2    ? matrix
+                                    : i == 2 ? &work->columns
+                                             : flat,
+                                    0, 3, &drawn));
+        assert_ok(cbk_cast(stream, drawn, work->dtype, tensors[i]));
+        cbk_tensor_release(&drawn);
+    }
+}
+
+static uint64_t launches(void) {
+    cbk_counters counters = CBK_INIT(cbk_counters);
+    assert_ok(cbk_device_counters(side.device, &counters));
+    return counters.launches;
+}
+
+/// Runs three times eagerly, then from the same start once eagerly and twice replayed.
+static void compare(cbk_graph_function function, struct work *work, uint64_t most_launches) {
+    static unsigned char eager[MOST_BYTES], replayed[MOST_BYTES];
+    cbk_graph *graph = NULL;
+    size_t size = 0;
+    assert_ok(cbk_seed(side.device, 3));
+    make_inputs(work);
+    for (int i = 0; i < 3; i++) assert_ok(function(stream, work));
+    size = read_all(work, eager);
+    release_all(work);
+
+    assert_ok(cbk_seed(side.device, 3));
+    make_inputs(work);
+    assert_ok(cbk_graph_capture(stream, function, work, &graph));
+    const uint64_t before = launches();
+    for (int i = 0; i < 2; i++) assert_ok(cbk_graph_replay(graph));
+    assert_true(launches() - before <= 2 * most_launches);
+    assert_int_equal(read_all(work, replayed), size);
+    assert_memory_equal(replayed, eager, size);
+    cbk_graph_release(&graph);
+    release_all(work);
+}
+
+/// The GPU forms take long to compile for a CPU: one dtype has to do there.
+static const cbk_dtype dtypes[] = {CBK_DTYPE_F32, CBK_DTYPE_F16, CBK_DTYPE_I32};
+static const int64_t shapes[][2] = {{1, 1}, {3, 5}, {7, 129}};
+
+static void compare_all(cbk_graph_function function, uint64_t most_launches) {
+    const size_t dtype_count = form == CBK_CPU_KERNELS ? sizeof dtypes / sizeof *dtypes : 1;
+    for (size_t d = 0; d < dtype_count; d++) {
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+            struct work work = {
+                .dtype = dtypes[d], .rows = shapes[s][0], .columns = shapes[s][1]};
+            compare(function, &work, most_launches);
+        }
+    }
+}
+
+static void test_chain(void **state) {
+    (void)state;
+    compare_all(chain, 1);
+}
+static void test_views(void **state) {
+    (void)state;
+    compare_all(views, 5);
+}
+static void test_shifts(void **state) {
+    (void)state;
+    compare_all(shifts, 1);
+}
+
+/// Large ones stay alone.
+static void test_large(void **state) {
+    (void)state;
+    struct work work = {.dtype = CBK_DTYPE_I8, .rows = 10, .columns = 900};
+    compare(chain, &work, 7);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_views),
+        cmocka_unit_test(test_shifts),
+        cmocka_unit_test(test_large),
+    };
+    form = CBK_CPU_KERNELS;
+    int failed = cmocka_run_group_tests_name("CPU forms", tests, open_side, close_side);
+    form = CBK_GPU_KERNELS;
+    return failed + cmocka_run_group_tests_name("GPU forms", tests, open_side, close_side);
+}
