@@ -388,6 +388,13 @@ CBK_API cbk_status cbk_supports_op(cbk_device *device, const cbk_op *op);
 
 /// States of a stream: none -> prepared -> capturing -> none. A wrong transition is
 /// CBK_ERROR_INVALID_STATE and changes nothing. docs/architecture.md tells how they are used.
+///
+/// While a stream captures, operations are recorded and not run. Reads, syncs, events and replays on
+/// it are CBK_ERROR_INVALID_STATE, and the capture goes on; a host write does nothing and makes
+/// the stop fail with that status. Tensors made in the capture have contents from the first replay
+/// on. The graph keeps the memory that it uses; inputs are refreshed by writing into the tensors
+/// that were captured, and the k-th replay gives what the k-th eager run would have given. abort
+/// is good in any state.
 CBK_API cbk_status cbk_graph_prepare(cbk_stream *stream);
 CBK_API cbk_status cbk_graph_start_capture(cbk_stream *stream);
 CBK_API cbk_status cbk_graph_stop_capture(cbk_stream *stream, cbk_graph **out);
