@@ -21,7 +21,10 @@ set -- $4
 stem=$1
 shift
 case " $* " in
-*NVIDIA* | *PTX*) target=nvptx64-nvidia-nvcl ;;
+*NVIDIA* | *PTX*)
+    target=nvptx64-nvidia-nvcl
+    set -- -Dasm=__asm__ -Xclang -cl-ext=+cl_khr_fp16,+cl_khr_fp64 "$@"
+    ;;
 *) target=spir64-unknown-unknown ;;
 esac
 if ! log=$("$clang" -x cl -cl-std=CL1.2 --target=$target -fsyntax-only -Wno-unused-value \

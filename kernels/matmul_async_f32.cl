@@ -51,7 +51,7 @@ struct source {
 };
 
 // Starts the copies of one stage and moves on to the next. Beyond an edge nothing is read.
-inline void load_stage(local float *stage, struct source *from) {
+static inline void load_stage(local float *stage, struct source *from) {
     uint a_chunk = from->t % CHUNKS, a_row = from->t / CHUNKS;
     uint b_chunk = from->t % (BN / 4), b_row = from->t / (BN / 4);
 #ifdef WHOLE
@@ -86,7 +86,7 @@ struct place {
     uint swap; // exchange(row); 4 rows on it is the other half's
 };
 
-inline struct place place_of(uint t) {
+static inline struct place place_of(uint t) {
     uint lane = t & 31, warp = warp_uniform(t >> 5);
     // Neighbouring lanes share addresses: two 16-byte reads of a warp take two cycles.
     uint row = (lane >> 4) * 2 | (lane & 1);
@@ -94,18 +94,18 @@ inline struct place place_of(uint t) {
                           exchange(row)};
 }
 
-inline void load_a(float4 *a, local const float *from, uint swap, uint chunk, uint i) {
+static inline void load_a(float4 *a, local const float *from, uint swap, uint chunk, uint i) {
     uint place = chunk ^ swap ^ (i & 1 ? CHUNKS / 2 : 0);
     a[i] = *(local const float4 *)(from + 4 * i * BK + place * 4);
 }
 
-inline void load_b(float *b, local const float *from) {
+static inline void load_b(float *b, local const float *from) {
     float4 low = *(local const float4 *)from, high = *(local const float4 *)(from + 32);
     b[0] = low.x, b[1] = low.y, b[2] = low.z, b[3] = low.w;
     b[4] = high.x, b[5] = high.y, b[6] = high.z, b[7] = high.w;
 }
 
-inline void add_products(float sum[8][8], const float4 *a, int e, const float *b) {
+static inline void add_products(float sum[8][8], const float4 *a, int e, const float *b) {
     UNROLL
     for (int i = 0; i < 8; i++) {
         float x = e == 0 ? a[i].x : e == 1 ? a[i].y : e == 2 ? a[i].z : a[i].w;
@@ -117,8 +117,8 @@ inline void add_products(float sum[8][8], const float4 *a, int e, const float *b
     }
 }
 
-inline void multiply_tile(local float *stages, struct source *from, struct place at,
-                          float sum[8][8]) {
+static inline void multiply_tile(local float *stages, struct source *from, struct place at,
+                                 float sum[8][8]) {
     float4 x[2][8];
     float y[2][8];
     int left = (from->steps + BK - 1) / BK, write = 0, read = 0;
@@ -161,7 +161,7 @@ inline void multiply_tile(local float *stages, struct source *from, struct place
 }
 
 // Four neighbours of row `row`, of which `count` are inside.
-inline void store_four(global float *to, bool is_aligned, int count, const float *sum) {
+static inline void store_four(global float *to, bool is_aligned, int count, const float *sum) {
     if (is_aligned && count >= 4) {
         *(global float4 *)to = (float4)(sum[0], sum[1], sum[2], sum[3]);
     } else {
@@ -172,8 +172,8 @@ inline void store_four(global float *to, bool is_aligned, int count, const float
 }
 
 // Rows `pitch` apart; is_aligned: each begins at a multiple of 16 bytes.
-inline void store_rows(global float *to, long pitch, bool is_aligned, int rows, int columns,
-                       struct place at, float sum[8][8]) {
+static inline void store_rows(global float *to, long pitch, bool is_aligned, int rows, int columns,
+                              struct place at, float sum[8][8]) {
     to += at.row * pitch + at.column;
     UNROLL
     for (int i = 0; i < 8; i++, to += 4 * pitch)
@@ -183,8 +183,8 @@ inline void store_rows(global float *to, long pitch, bool is_aligned, int rows, 
         }
 }
 
-inline void store_strided(global STORAGE(Y) *to, long out_row, long out_column, int rows,
-                          int columns, struct place at, float sum[8][8]) {
+static inline void store_strided(global STORAGE(Y) *to, long out_row, long out_column, int rows,
+                                 int columns, struct place at, float sum[8][8]) {
     to += at.row * out_row + at.column * out_column;
     UNROLL
     for (int i = 0; i < 8; i++, to += 4 * out_row) {

@@ -44,8 +44,8 @@ struct source {
 };
 
 // 16 bytes of each 16th row of an operand whose rows run along k.
-inline void load_rows(local uchar *stage, global const ushort *from, uint pitch, uint t, int rows,
-                      int steps) {
+static inline void load_rows(local uchar *stage, global const ushort *from, uint pitch, uint t,
+                             int rows, int steps) {
     uint chunk = t & 7, row = t >> 3;
     int bytes = clamp(steps - (int)chunk * 8, 0, 8) * 2;
     local uchar *to = stage + row * 128 + ((chunk ^ (row & 7)) << 4);
@@ -57,8 +57,8 @@ inline void load_rows(local uchar *stage, global const ushort *from, uint pitch,
 
 #ifndef B_ALONG_K
 // 16 bytes of each 8th row of k.
-inline void load_columns(local uchar *stage, global const ushort *from, uint pitch, uint t,
-                         int columns, int steps) {
+static inline void load_columns(local uchar *stage, global const ushort *from, uint pitch, uint t,
+                                int columns, int steps) {
     uint chunk = t & 15, row = t >> 4;
     int bytes = clamp(columns - (int)chunk * 8, 0, 8) * 2;
     local uchar *to = stage + (chunk >> 3) * 8192 + row * 128 + (((chunk & 7) ^ row) << 4);
@@ -70,7 +70,7 @@ inline void load_columns(local uchar *stage, global const ushort *from, uint pit
 #endif
 
 // Starts the copies of one stage and moves on to the next.
-inline void load_stage(local uchar *stage, struct source *from) {
+static inline void load_stage(local uchar *stage, struct source *from) {
     load_rows(stage, from->a, from->lda, from->t, from->rows, from->steps);
 #ifdef B_ALONG_K
     load_rows(stage + A_BYTES, from->b, from->ldb, from->t, from->columns, from->steps);
@@ -88,7 +88,7 @@ struct lane {
     uint a, a_chunk, a_swap, b, b_chunk, b_swap;
 };
 
-inline struct lane lane_of(uint t, uint row, uint column) {
+static inline struct lane lane_of(uint t, uint row, uint column) {
     uint lane = t & 31, a_row = row + (lane & 15);
     struct lane at = {a_row * 128, lane >> 4, a_row & 7, 0, 0, 0};
 #ifdef B_ALONG_K
@@ -103,7 +103,8 @@ inline struct lane lane_of(uint t, uint row, uint column) {
 }
 
 // Fragments for 16 steps of k, number kk of the stage at `address`.
-inline void load_step(uint a[4][4], uint b[4][4], uint address, const struct lane *at, uint kk) {
+static inline void load_step(uint a[4][4], uint b[4][4], uint address, const struct lane *at,
+                             uint kk) {
     UNROLL
     for (int i = 0; i < 4; i++)
         load_fragments(a[i], address + at->a + i * 2048 +
@@ -119,8 +120,8 @@ inline void load_step(uint a[4][4], uint b[4][4], uint address, const struct lan
 #endif
 }
 
-inline void multiply_tile(local uchar *stages, struct source *from, const struct lane *at,
-                          float sum[4][8][4]) {
+static inline void multiply_tile(local uchar *stages, struct source *from, const struct lane *at,
+                                 float sum[4][8][4]) {
     uint a[2][4][4], b[2][4][4], write = 0, read = 0, base = local_address(stages);
     int left = (from->steps + BK - 1) / BK;
     for (; write < STAGES - 1; write++) {

@@ -25,9 +25,10 @@ struct product {
     long m, n, k, a_row, a_k, b_k, b_column, out_row, out_column;
 };
 
-inline void multiply_block(const struct product *p, global const STORAGE(X) *a,
-                           global const STORAGE(X) *b, global STORAGE(Y) *out,
-                           global acc_t *sums, long i_first, long i_end, long j_first, long j_end) {
+static inline void multiply_block(const struct product *p, global const STORAGE(X) *a,
+                                  global const STORAGE(X) *b, global STORAGE(Y) *out,
+                                  global acc_t *sums, long i_first, long i_end, long j_first,
+                                  long j_end) {
     accv a_panel[KC * MR / W], b_panels[COLUMNS * KC * NR / W];
     long row_panels = (p->m + MR - 1) / MR, k_first = 0;
     do {

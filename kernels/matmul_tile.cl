@@ -31,18 +31,18 @@
 
 // Place of a tile element that work-item `t` moves in its i-th turn: line (row of a, column of b)
 // and k, so that neighbours read along the axis that is contiguous.
-inline int line_of(int t, int i, bool k_is_fast, const int lines) {
+static inline int line_of(int t, int i, bool k_is_fast, const int lines) {
     int e = t + i * THREADS;
     return k_is_fast ? e / BK : e % lines;
 }
-inline int k_of(int t, int i, bool k_is_fast, const int lines) {
+static inline int k_of(int t, int i, bool k_is_fast, const int lines) {
     int e = t + i * THREADS;
     return k_is_fast ? e % BK : e / lines;
 }
 
 // Element (line, k) of an operand, 0 outside. The address is always inside.
-inline acc_t fetch(global const STORAGE(X) *x, INDEX line, INDEX lines, INDEX k, INDEX k_count,
-                   INDEX line_stride, INDEX k_stride) {
+static inline acc_t fetch(global const STORAGE(X) *x, INDEX line, INDEX lines, INDEX k,
+                          INDEX k_count, INDEX line_stride, INDEX k_stride) {
     INDEX inside_line = min(line, lines - 1), inside_k = min(k, k_count - 1);
     acc_t value = as_acc(LOAD(X, x, inside_line * line_stride + inside_k * k_stride));
     return line < lines && k < k_count ? value : 0;

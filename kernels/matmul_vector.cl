@@ -22,8 +22,8 @@
 
 #define CHUNK 512
 
-inline void add_rows(global const STORAGE(X) *x, long x_stride, global const STORAGE(X) *b,
-                     long b_stride, long k_count, int width, acc_t *sums) {
+static inline void add_rows(global const STORAGE(X) *x, long x_stride, global const STORAGE(X) *b,
+                            long b_stride, long k_count, int width, acc_t *sums) {
     for (long k = 0; k < k_count; k += 4) {
         int live = (int)min(4L, k_count - k);
         acc_t x0 = as_acc(LOAD(X, x, k * x_stride));
@@ -53,8 +53,8 @@ inline void add_rows(global const STORAGE(X) *x, long x_stride, global const STO
 
 kernel void columns(global const STORAGE(X) *x, long x_offset, global const STORAGE(X) *b,
                     long b_offset, global STORAGE(Y) *out, long out_offset,
-                    global acc_t *partial, long partial_offset, long n, long k, long parts, long k_part,
-                    long x_stride, long b_stride, long out_stride, batch_axes batch) {
+                    global acc_t *partial, long partial_offset, long n, long k, long parts,
+                    long k_part, long x_stride, long b_stride, long out_stride, batch_axes batch) {
     long chunks = (n + CHUNK - 1) / CHUNK;
     long id = get_group_id(0), matrix = id / chunks / parts;
     long part = id / chunks % parts, k_first = part * k_part, j_first = id % chunks * CHUNK;
@@ -89,7 +89,7 @@ kernel void add_parts(global const acc_t *partial, long partial_offset, global S
 }
 
 // Lanes first to last half, then quarters ...: the same tree for every column.
-inline acc_t add_lanes(accv v) {
+static inline acc_t add_lanes(accv v) {
     acc_t lane[W];
     CAT(vstore, W)(v, 0, lane);
     for (int width = W / 2; width > 0; width /= 2)
@@ -97,8 +97,8 @@ inline acc_t add_lanes(accv v) {
     return lane[0];
 }
 
-inline acc_t add_tail(acc_t sum, global const STORAGE(X) *x, global const STORAGE(X) *b,
-                      long k_first, long k) {
+static inline acc_t add_tail(acc_t sum, global const STORAGE(X) *x, global const STORAGE(X) *b,
+                             long k_first, long k) {
     for (long i = k_first; i < k; i++)
         sum = multiply_add(as_acc(LOAD(X, x, i)), as_acc(LOAD(X, b, i)), sum);
     return sum;

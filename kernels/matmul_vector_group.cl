@@ -6,8 +6,8 @@
 // Entries
 //   dots      x and b's columns are contiguous: `lanes` work-items share a column, W elements at a
 //             time each, and add up in a tree in local memory; THREADS / lanes columns per group
-//   columns   b's rows are contiguous: a group takes COLUMNS columns, a work-item W of them and every
-//             SLICES-th step of k; the slices add up in local memory
+//   columns   b's rows are contiguous: a group takes COLUMNS columns, a work-item W of them and
+//             every SLICES-th step of k; the slices add up in local memory
 //
 // Where the output is short the host cuts k into `parts` of k_part steps: the sums go to
 // `partial`, [part][matrix][n], and add_splits of matmul_tile adds them in order.
@@ -25,8 +25,9 @@
 #define COLUMNS 64
 #define SLICES (THREADS * W / COLUMNS)
 
-inline void finish(acc_t sum, long j, long n, long matrix, long matrices, long part, long parts,
-                   global acc_t *partial, global STORAGE(Y) *out, long out_stride) {
+static inline void finish(acc_t sum, long j, long n, long matrix, long matrices, long part,
+                          long parts, global acc_t *partial, global STORAGE(Y) *out,
+                          long out_stride) {
     if (parts > 1)
         partial[(part * matrices + matrix) * n + j] = sum;
     else
@@ -71,7 +72,7 @@ dots(global const STORAGE(X) *x, long x_offset, global const STORAGE(X) *b, long
 }
 
 // W elements of a row of b, of which `count` exist.
-inline accv load_columns(global const STORAGE(X) *b, long count) {
+static inline accv load_columns(global const STORAGE(X) *b, long count) {
     if (count >= W) return as_accv(LOADV(X, b, 0));
     acc_t lanes[W];
     for (int i = 0; i < W; i++) lanes[i] = i < count ? as_acc(LOAD(X, b, i)) : 0;

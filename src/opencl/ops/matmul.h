@@ -50,7 +50,7 @@ bool cbk_ocl_product_halve(const struct cbk_ocl_product *product, int64_t multip
 /// Do all offsets within one matrix of each operand fit 31 bits?
 bool cbk_ocl_product_fits_32bit(const struct cbk_ocl_product *product);
 
-// ---- programs (matmul_program.c) -----------------------------------------------------------------
+// ---- programs (matmul_program.c) ----------------------------------------------------------------
 
 /// One program of the family and its defines; 0 leaves a define out.
 struct cbk_ocl_matmul_program {
@@ -75,7 +75,7 @@ cbk_status cbk_ocl_matmul_kernel(struct cbk_ocl_stream *stream,
                                  const struct cbk_ocl_matmul_program *program,
                                  struct cbk_rt_kernel **out);
 
-// ---- launches --------------------------------------------------------------------------------------
+// ---- launches -----------------------------------------------------------------------------------
 
 /// The arguments that most entries begin with: buffer and offset. The offset is borrowed.
 static inline void cbk_ocl_arg_matrix(struct cbk_rt_launch *launch,
@@ -97,7 +97,7 @@ static inline int64_t cbk_ocl_divide_up(int64_t value, int64_t divisor) {
 cbk_status cbk_ocl_matmul_temporary(struct cbk_ocl_stream *stream, cbk_dtype acc, int64_t count,
                                     struct cbk_ocl_matrix *out);
 
-// ---- routes --------------------------------------------------------------------------------------
+// ---- routes -------------------------------------------------------------------------------------
 
 cbk_status cbk_ocl_matmul_packed(struct cbk_ocl_stream *stream,
                                  const struct cbk_ocl_product *product);

@@ -38,7 +38,7 @@ static int64_t lanes_of(const struct cbk_ocl_product *p) {
     return 16 / (int64_t)cbk_dtype_size(p->in);
 }
 
-// ---- operands ------------------------------------------------------------------------------------
+// ---- operands -----------------------------------------------------------------------------------
 
 /// Are rows of the operand contiguous and aligned? `contiguous`: stride within a row.
 static bool is_ready(const struct cbk_ocl_product *p, int operand,
@@ -48,8 +48,8 @@ static bool is_ready(const struct cbk_ocl_product *p, int operand,
     return contiguous == 1 && bits % lanes_of(p) == 0 && pitch >= 0 && pitch < INT32_MAX;
 }
 
-/// Copies the matrices of an operand that differ into rows of `columns` elements, padded to 16 bytes.
-/// On return the product reads the copy, whose block is to be freed.
+/// Copies the matrices of an operand that differ into rows of `columns` elements, padded to 16
+/// bytes. On return the product reads the copy, whose block is to be freed.
 static cbk_status copy_operand(struct cbk_ocl_stream *stream, struct cbk_ocl_product *p,
                                int operand, int64_t rows, int64_t columns, int64_t row_stride,
                                int64_t column_stride, struct cbk_ocl_matrix *matrix,
@@ -111,7 +111,7 @@ static cbk_status prepare(struct cbk_ocl_stream *stream, struct cbk_ocl_product 
     return status;
 }
 
-// ---- launch --------------------------------------------------------------------------------------
+// ---- launch -------------------------------------------------------------------------------------
 
 /// How the product is cut: steps of k at a time, steps of k for a group, groups along k.
 struct plan {

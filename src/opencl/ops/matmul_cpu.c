@@ -77,7 +77,7 @@ static void launch_items(struct cbk_rt_launch *launch, int64_t items) {
     launch->local[0] = 1;
 }
 
-// ---- packed --------------------------------------------------------------------------------------
+// ---- packed -------------------------------------------------------------------------------------
 
 /// b packed: which of its matrices differ, and where each matrix of the batch finds its own.
 struct packing {
@@ -120,7 +120,7 @@ static cbk_status pack_b(struct cbk_ocl_stream *stream, const struct cbk_ocl_pro
     return cbk_rt_launch(stream->rt, &launch);
 }
 
-/// Panels of a that half of the local memory holds, which the drivers of CPUs derive from the cache.
+/// Panels of a that half of the local memory holds; drivers of CPUs derive its size from a cache.
 static uint32_t choose_a_panels(const struct cbk_ocl_stream *stream,
                                 const struct cbk_ocl_product *product, const struct tile *tile,
                                 uint32_t run) {
@@ -222,7 +222,7 @@ cbk_status cbk_ocl_matmul_packed(struct cbk_ocl_stream *stream,
     return run_packed(stream, product, &tile, &packing, run);
 }
 
-// ---- small ---------------------------------------------------------------------------------------
+// ---- small --------------------------------------------------------------------------------------
 
 static cbk_status launch_small(struct cbk_ocl_stream *stream, const struct cbk_ocl_product *product,
                                const struct cbk_ocl_matmul_program *program,
@@ -278,7 +278,7 @@ done:
     return status;
 }
 
-// ---- one row -------------------------------------------------------------------------------------
+// ---- one row ------------------------------------------------------------------------------------
 
 enum {
     CHUNK = 512,         ///< of matmul_vector.cl

@@ -4,7 +4,7 @@
 /// size; everything else that is chosen here changes no result.
 #include "matmul.h"
 
-// ---- tiles in local memory -----------------------------------------------------------------------
+// ---- tiles in local memory ----------------------------------------------------------------------
 
 /// A form of the tiled kernel; the first that suits is taken.
 struct form {
@@ -146,7 +146,7 @@ done:
     return status;
 }
 
-// ---- one row -------------------------------------------------------------------------------------
+// ---- one row ------------------------------------------------------------------------------------
 
 enum {
     VECTOR_LANES = 4,

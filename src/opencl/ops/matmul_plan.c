@@ -126,7 +126,7 @@ void cbk_ocl_product_init(const cbk_op *op, struct cbk_ocl_product *out) {
     for (int64_t i = 0; i < out->batch.rank; i++) out->matrices *= out->batch.shape[i];
 }
 
-// ---- parts ---------------------------------------------------------------------------------------
+// ---- parts --------------------------------------------------------------------------------------
 
 static void halve_batch(struct cbk_ocl_product *first, struct cbk_ocl_product *second) {
     struct cbk_ocl_batch *batch = &first->batch;

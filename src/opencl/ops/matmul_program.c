@@ -59,7 +59,7 @@ cbk_status cbk_ocl_matmul_temporary(struct cbk_ocl_stream *stream, cbk_dtype acc
     return status;
 }
 
-// ---- the list of all programs --------------------------------------------------------------------
+// ---- the list of all programs -------------------------------------------------------------------
 
 struct visit {
     cbk_ocl_program_visitor visit;
