@@ -46,15 +46,15 @@
 #endif
 
 struct step {
-    long inner;            // length of the innermost axis
-    long per_row, vectors; // vectors of a row, of all rows
-    long shape[4];         // of the outer axes, outermost first
-    long strides[4][4];    // out, a, b, c
+    long strides[4][4];   // out, a, b, c; of the outer axes, outermost first
     long inner_strides[4];
-    long offsets[4];       // elements from the start of the operand's buffer
-    ulong scalars[2];      // bits of the arithmetic type
+    long offsets[4];      // elements from the start of the operand's buffer
+    ulong scalars[2];     // bits of the arithmetic type
+    int shape[4];         // of the outer axes
     int buffers[4];
-    int kind, outer_rank, is_vector, needs_barrier;
+    int inner;            // length of the innermost axis
+    int per_row, vectors; // vectors of a row, of all rows
+    int kind, outer_rank, is_vector, needs_barrier, reserved;
 };
 
 // ---- one vector of one step ---------------------------------------------------------------------
@@ -62,25 +62,25 @@ struct step {
 // Lanes first .. first + n - 1 of a row, from `at`.
 struct place {
     long at[4];
-    long first;
-    long n;
+    int first;
+    int n;
 };
 
-static inline struct place locate(global const struct step *s, long v) {
+static inline struct place locate(global const struct step *s, int v) {
     struct place place;
-    long row = 0, part = v;
+    int row = 0, part = v;
     for (int k = 0; k < 4; k++) place.at[k] = s->offsets[k];
     if (s->outer_rank > 0) {
         row = v / s->per_row;
         part = v - row * s->per_row;
         for (int axis = s->outer_rank - 1; axis >= 0; axis--) {
-            const long quotient = row / s->shape[axis], coordinate = row - quotient * s->shape[axis];
+            const int quotient = row / s->shape[axis], coordinate = row - quotient * s->shape[axis];
             for (int k = 0; k < 4; k++) place.at[k] += coordinate * s->strides[k][axis];
             row = quotient;
         }
     }
     place.first = part * W;
-    place.n = min((long)W, s->inner - place.first);
+    place.n = min(W, s->inner - place.first);
     return place;
 }
 
@@ -97,7 +97,7 @@ static inline struct place locate(global const struct step *s, long v) {
         MATH(T) lanes[W];                                                                          \
         for (int lane = 0; lane < W; lane++)                                                       \
             lanes[lane] =                                                                          \
-                LOAD(T, p##name, (place.first + min((long)lane, place.n - 1)) * step##name);       \
+                LOAD(T, p##name, (place.first + min(lane, place.n - 1)) * step##name);       \
         v##name = CAT(vload, W)(0, lanes);                                                         \
     }
 
@@ -120,7 +120,7 @@ static inline struct place locate(global const struct step *s, long v) {
 
 #define KIND(NUMBER, INPUTS, SCALARS, OP, OUT, A, B, C, P)                                         \
     static inline void run_##NUMBER(global char *const *bases, global const struct step *s) {      \
-        for (long v = get_local_id(0); v < s->vectors; v += get_local_size(0)) {                   \
+        for (int v = (int)get_local_id(0); v < s->vectors; v += (int)get_local_size(0)) {          \
             const struct place place = locate(s, v);                                               \
             FETCH_##INPUTS(A, B, C)                                                                \
             const MATHV(OUT) result = APPLY_##INPUTS##_##SCALARS(OP, P);                           \

@@ -21,16 +21,16 @@ enum {
 
 /// As in merged.cl.
 struct step {
-    int64_t inner, per_row, vectors;
-    int64_t shape[MOST_OUTER_AXES];
     int64_t strides[OPERANDS][MOST_OUTER_AXES];
     int64_t inner_strides[OPERANDS];
     int64_t offsets[OPERANDS];
     uint64_t scalars[2];
+    int32_t shape[MOST_OUTER_AXES];
     int32_t buffers[OPERANDS];
-    int32_t kind, outer_rank, is_vector, needs_barrier;
+    int32_t inner, per_row, vectors;
+    int32_t kind, outer_rank, is_vector, needs_barrier, reserved;
 };
-_Static_assert(sizeof(struct step) == 296 && OPERANDS == 4, "the kernel's layout has no padding");
+_Static_assert(sizeof(struct step) == 272 && OPERANDS == 4, "the kernel's layout has no padding");
 
 /// Memory that steps since the last barrier have used.
 struct touch {
@@ -46,7 +46,7 @@ struct run {
     const struct cbk_rt_caps *caps;
     uint32_t lanes;
     uint32_t count; ///< steps
-    int64_t most_vectors;
+    int32_t most_vectors;
     const char *word; ///< class of all operators; NULL: several
     bool has_unary, has_binary, has_compare, has_cast, has_move;
     uint32_t kind_count;
@@ -87,12 +87,12 @@ static uint64_t hash_run(const struct run *run, uint64_t hash) {
 }
 
 static struct cbk_rt_spec make_spec(const struct run *run) {
-    return (struct cbk_rt_spec){.source = &cbk_kernel_merged,
-                                .entry = "merged_run",
-                                .key = {hash_run(run, 0xcbf29ce484222325u),
-                                        hash_run(run, 0x9ae16a3b2f90404fu)},
-                                .describe = describe,
-                                .context = run};
+    return (struct cbk_rt_spec){
+        .source = &cbk_kernel_merged,
+        .entry = "merged_run",
+        .key = {hash_run(run, 0xcbf29ce484222325u), hash_run(run, 0x9ae16a3b2f90404fu)},
+        .describe = describe,
+        .context = run};
 }
 
 // ---- steps ---------------------------------------------------------------------------------------
@@ -104,11 +104,10 @@ static bool write_kind(const struct cbk_ocl_pointwise *op, char text[KIND_TEXT])
         words[k] = cbk_ocl_dtype_word(k <= op->input_count ? op->types[k] : CBK_DTYPE_F32);
     words[OPERANDS] = cbk_ocl_dtype_word(op->scalar_count != 0 ? op->scalar_type : CBK_DTYPE_F32);
     const char scalars = op->is_reversed ? 'R' : (char)('0' + op->scalar_count);
-    const int length =
-        snprintf(text, KIND_TEXT, "%u,%c,op_%s_%s%s%s,%s,%s,%s,%s,%s", (unsigned)op->input_count,
-                 scalars, op->name, op->word, op->names_result ? "_" : "",
-                 op->names_result ? words[0] : "", words[0], words[1], words[2], words[3],
-                 words[4]);
+    const int length = snprintf(text, KIND_TEXT, "%u,%c,op_%s_%s%s%s,%s,%s,%s,%s,%s",
+                                (unsigned)op->input_count, scalars, op->name, op->word,
+                                op->names_result ? "_" : "", op->names_result ? words[0] : "",
+                                words[0], words[1], words[2], words[3], words[4]);
     return length > 0 && length < KIND_TEXT;
 }
 
@@ -194,11 +193,11 @@ static bool add_step(struct run *run, const struct cbk_ocl_small_launch *launch,
         for (uint32_t axis = 0; axis < last; axis++)
             step->strides[k][axis] = nest->strides[k][axis];
     }
-    for (uint32_t axis = 0; axis < last; axis++) step->shape[axis] = nest->shape[axis];
-    step->inner = nest->shape[last];
+    for (uint32_t axis = 0; axis < last; axis++) step->shape[axis] = (int32_t)nest->shape[axis];
+    step->inner = (int32_t)nest->shape[last];
     step->outer_rank = (int32_t)last;
-    step->per_row = (step->inner + run->lanes - 1) / run->lanes;
-    step->vectors = step->per_row * (nest->element_count / step->inner);
+    step->per_row = (step->inner + (int32_t)run->lanes - 1) / (int32_t)run->lanes;
+    step->vectors = step->per_row * (int32_t)(nest->element_count / step->inner);
     step->is_vector = cbk_ocl_pointwise_is_vector(run->caps, nest, run->lanes);
     memcpy(step->scalars, launch->op.scalars, sizeof step->scalars);
     step->needs_barrier = needs_barrier(&longer, launch);
@@ -268,7 +267,7 @@ void cbk_ocl_merge(struct cbk_ocl_stream *stream, struct cbk_rt_graph *graph,
     struct step *steps = count > 1 ? cbk_rt_host_alloc(rt, count * sizeof *steps) : NULL;
     struct run run;
     if (steps == NULL) return;
-    for (uint32_t first = 0; first < count; first += run.count > 0 ? run.count : 1) {
+    for (uint32_t first = 0; first<count; first += run.count> 0 ? run.count : 1) {
         const uint32_t node = stream->small_launches[first].node;
         find_run(stream, first, &run, steps);
         if (run.count < 2) continue;

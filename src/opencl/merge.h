@@ -18,8 +18,7 @@ void cbk_ocl_note_small_launch(struct cbk_ocl_stream *stream, const struct cbk_o
 
 /// Replaces runs of noted launches that follow each other directly. What cannot be merged, for
 /// whatever reason, stays as it is. `*start_node` is moved along with the nodes.
-void cbk_ocl_merge(struct cbk_ocl_stream *stream, struct cbk_rt_graph *graph,
-                   uint32_t *start_node);
+void cbk_ocl_merge(struct cbk_ocl_stream *stream, struct cbk_rt_graph *graph, uint32_t *start_node);
 
 /// Forgets what was noted.
 void cbk_ocl_forget_small_launches(struct cbk_ocl_stream *stream);

@@ -87,8 +87,7 @@ cbk_status cbk_rt_graph_prepare(struct cbk_rt_stream *stream) {
         return cbk_fail(CBK_ERROR_INVALID_STATE, 0, "the stream is capturing a graph");
     }
     if (stream->is_prepared) {
-        return cbk_fail(CBK_ERROR_INVALID_STATE, 0,
-                        "a capture is prepared on this stream already");
+        return cbk_fail(CBK_ERROR_INVALID_STATE, 0, "a capture is prepared on this stream already");
     }
     stream->is_prepared = true;
     return CBK_OK;

@@ -169,13 +169,12 @@ cbk_status cbk_rt_record_copy(struct cbk_rt_stream *stream, struct cbk_rt_block 
     RT_TRY(cbk_rt_graph_next_node(graph, CBK_RT_NODE_COPY, "copy", &node));
     RT_TRY(cbk_rt_graph_pin(graph, source, CBK_RT_READ));
     RT_TRY(cbk_rt_graph_pin(graph, destination, CBK_RT_WRITE));
-    node->as.copy =
-        (struct cbk_rt_node_copy){.source = source->mem,
-                                  .destination = destination->mem,
-                                  .source_offset = (size_t)(source->offset + source_offset),
-                                  .destination_offset =
-                                      (size_t)(destination->offset + destination_offset),
-                                  .size = (size_t)size_bytes};
+    node->as.copy = (struct cbk_rt_node_copy){
+        .source = source->mem,
+        .destination = destination->mem,
+        .source_offset = (size_t)(source->offset + source_offset),
+        .destination_offset = (size_t)(destination->offset + destination_offset),
+        .size = (size_t)size_bytes};
     cbk_rt_graph_count_node(graph);
 done:
     return status;

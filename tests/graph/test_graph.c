@@ -586,8 +586,8 @@ static void test_index_report(void **state) {
     (void)state;
     const int32_t good[2] = {0, 3}, bad[2] = {0, 9};
     cbk_tensor *x = floats(one_to_four, 4), *index = NULL, *y = NULL;
-    assert_ok(cbk_tensor_from_data(stream, CBK_DTYPE_I32, 1, (int64_t[]){2}, good, sizeof good,
-                                   &index));
+    assert_ok(
+        cbk_tensor_from_data(stream, CBK_DTYPE_I32, 1, (int64_t[]){2}, good, sizeof good, &index));
     begin_capture(stream);
     assert_ok(cbk_select(stream, x, index, 0, &y));
     cbk_graph *graph = end_capture(stream);

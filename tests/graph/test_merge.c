@@ -200,8 +200,7 @@ static void compare_all(cbk_graph_function function, uint64_t most_launches) {
     const size_t dtype_count = form == CBK_CPU_KERNELS ? sizeof dtypes / sizeof *dtypes : 1;
     for (size_t d = 0; d < dtype_count; d++) {
         for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
-            struct work work = {
-                .dtype = dtypes[d], .rows = shapes[s][0], .columns = shapes[s][1]};
+            struct work work = {.dtype = dtypes[d], .rows = shapes[s][0], .columns = shapes[s][1]};
             compare(function, &work, most_launches);
         }
     }
