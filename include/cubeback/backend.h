@@ -146,6 +146,19 @@ typedef struct cbk_vtable {
     cbk_status (*seed)(void *self, void *device, uint64_t seed);
     /// 1 if the backend differentiates. NULL: 0.
     uint32_t (*ad_enabled)(void *self, void *device);
+
+    // sharing; `kind` is a DLPack device type (cubeback/dlpack.h). NULL: there is none to share --
+    /// Names the memory behind a tensor, whose storage is ready, and tells where in it element
+    /// [0, 0, ...] lies. Work of `stream` so far, and of others on the tensor, comes before
+    /// whatever is enqueued behind the stream from now on.
+    /// Errors: CBK_ERROR_UNSUPPORTED for a kind that is not this backend's.
+    cbk_status (*memory_export)(void *self, void *stream, const cbk_tensor *tensor, int32_t kind,
+                                void **out_memory, uint64_t *out_offset_bytes);
+    /// Makes storage of somebody else's memory. `release` is called once, after storage_free and
+    /// after the work that used the storage has ended, from within a call of the library.
+    cbk_status (*memory_import)(void *self, void *stream, int32_t kind, void *memory,
+                                void (*release)(void *user_data), void *user_data,
+                                void **out_storage, uint64_t *out_size_bytes);
 } cbk_vtable;
 
 /// Makes a backend of a vtable. The vtable is copied; `self` belongs to the backend from a
@@ -194,6 +207,23 @@ CBK_API uint64_t cbk_tensor_storage_bytes(const cbk_tensor *tensor);
 /// Attaches storage made by storage_alloc; core owns it from then on.
 /// Errors: CBK_ERROR_INVALID_STATE if there is one already.
 CBK_API cbk_status cbk_tensor_attach(cbk_tensor *tensor, void *storage);
+
+/// Makes a device over a backend's handle that came about otherwise than by device_open. On success
+/// core owns the handle, and closes it by device_close. Of `params`, the default dtypes count.
+CBK_API cbk_status cbk_device_adopt(cbk_backend *backend, const cbk_device_params *params,
+                                    void *handle, cbk_device **out);
+
+/// Makes a stream over a backend's handle. On success core owns the handle; *out_number (may be
+/// NULL) is what stream_create would have got as `number`.
+CBK_API cbk_status cbk_stream_adopt(cbk_device *device, void *handle, uint64_t *out_number,
+                                    cbk_stream **out);
+
+/// Makes a tensor over storage of `storage_bytes` that has contents. dtype, rank, shape, strides
+/// and offset of `meta` count. On success core owns the storage; it may be NULL for size zero.
+/// Errors: CBK_ERROR_SHAPE when an element would lie outside the storage; CBK_ERROR_DTYPE;
+/// CBK_ERROR_INVALID_STATE while the stream captures.
+CBK_API cbk_status cbk_tensor_adopt(cbk_stream *stream, const cbk_tensor_meta *meta, void *storage,
+                                    uint64_t storage_bytes, cbk_tensor **out);
 
 /// Marks the tensor's contents as failed: reading it or computing with it gives
 /// CBK_ERROR_PRODUCER with `message`.

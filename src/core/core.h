@@ -88,6 +88,10 @@ cbk_status cbk_check_axis(int64_t axis, uint32_t rank, int32_t *out_axis);
 
 // ---- tensors in the making (object.c) -----------------------------------------------------------
 
+/// device_open; with a `handle`, over that instead (device.c).
+cbk_status cbk_device_make(cbk_backend *backend, const cbk_device_params *params, void *handle,
+                           cbk_device **out);
+
 /// A tensor on the stream's device with a storage of its own, nothing attached yet.
 cbk_status cbk_tensor_make(cbk_stream *stream, const cbk_tensor_meta *meta, cbk_tensor **out);
 

@@ -58,8 +58,8 @@ static cbk_status check_defaults(cbk_dtype default_float, cbk_dtype default_int,
     return status;
 }
 
-static cbk_status open_device(cbk_backend *backend, const cbk_device_params *given,
-                              cbk_device **out) {
+cbk_status cbk_device_make(cbk_backend *backend, const cbk_device_params *given, void *handle,
+                           cbk_device **out) {
     cbk_device_params params = {.struct_size = sizeof params};
     cbk_status status = cbk_check_out(out);
     if (status == CBK_OK) status = cbk_check_backend(backend);
@@ -82,13 +82,15 @@ static cbk_status open_device(cbk_backend *backend, const cbk_device_params *giv
     cbk_device *device = cbk_core_alloc(backend, sizeof *device);
     if (device == NULL) return CBK_ERROR_OUT_OF_HOST_MEMORY;
     cbk_object_init(&device->object, CBK_TAG_DEVICE);
-    device->handle = NULL;
+    device->handle = handle;
     atomic_init(&device->default_float, params.default_float);
     atomic_init(&device->default_int, params.default_int);
     atomic_init(&device->default_bool, params.default_bool);
     atomic_init(&device->started, false);
     atomic_init(&device->stream_count, 0);
-    status = backend->vtable.device_open(backend->self, &params, &device->handle);
+    if (handle == NULL) {
+        status = backend->vtable.device_open(backend->self, &params, &device->handle);
+    }
     if (status != CBK_OK) {
         cbk_core_free(backend, device, sizeof *device);
         return status;
@@ -101,7 +103,7 @@ static cbk_status open_device(cbk_backend *backend, const cbk_device_params *giv
 cbk_status cbk_device_open(cbk_backend *backend, const cbk_device_params *params,
                            cbk_device **out) {
     struct cbk_call former = cbk_call_begin("device_open", CBK_OP_NONE);
-    return cbk_call_end(former, open_device(backend, params, out));
+    return cbk_call_end(former, cbk_device_make(backend, params, NULL, out));
 }
 
 // ---- asking -------------------------------------------------------------------------------------

@@ -24,25 +24,32 @@ static cbk_status ocl_device_describe(void *self, uint32_t type, uint32_t index,
     return cbk_rt_device_describe(((struct cbk_ocl *)self)->rt, type, index, out);
 }
 
-static cbk_status ocl_device_open(void *self, const cbk_device_params *params,
-                                  void **out_device) {
-    struct cbk_rt *rt = ((struct cbk_ocl *)self)->rt;
-    struct cbk_ocl_device *device = cbk_rt_host_alloc(rt, sizeof *device);
-    if (device == NULL)
+cbk_status cbk_ocl_device_make(struct cbk_ocl *ocl, struct cbk_rt_device *rt_device,
+                               const cbk_device_params *params, struct cbk_ocl_device **out) {
+    struct cbk_ocl_device *device = cbk_rt_host_alloc(ocl->rt, sizeof *device);
+    if (device == NULL) {
+        cbk_rt_device_close(&rt_device);
         return cbk_fail(CBK_ERROR_OUT_OF_HOST_MEMORY, 0, "no host memory for a device object");
-    cbk_status status = cbk_rt_device_open(rt, params, &device->rt);
-    if (status != CBK_OK) {
-        cbk_rt_host_free(rt, device, sizeof *device);
-        return status;
     }
+    device->rt = rt_device;
     device->caps = cbk_rt_device_caps(device->rt);
-    device->flags = cbk_rt_flags(rt);
+    device->flags = cbk_rt_flags(ocl->rt);
     device->seed = params->seed;
-    *out_device = device;
+    *out = device;
     return CBK_OK;
 }
 
-static void ocl_device_close(void *self, void *handle) {
+static cbk_status ocl_device_open(void *self, const cbk_device_params *params, void **out_device) {
+    struct cbk_ocl *ocl = self;
+    struct cbk_rt_device *rt_device = NULL;
+    struct cbk_ocl_device *device = NULL;
+    cbk_status status = cbk_rt_device_open(ocl->rt, params, &rt_device);
+    if (status == CBK_OK) status = cbk_ocl_device_make(ocl, rt_device, params, &device);
+    *out_device = device;
+    return status;
+}
+
+void cbk_ocl_device_close(void *self, void *handle) {
     struct cbk_ocl_device *device = handle;
     cbk_rt_device_close(&device->rt);
     cbk_rt_host_free(((struct cbk_ocl *)self)->rt, device, sizeof *device);
@@ -82,31 +89,40 @@ static void ocl_storage_free(void *self, void *device, void *storage) {
 
 // ---- order -----------------------------------------------------------------------------------
 
-static cbk_status ocl_stream_create(void *self, void *handle, const cbk_stream_params *params,
-                                    uint64_t number, void **out_stream) {
-    (void)params;
-    struct cbk_ocl_device *device = handle;
-    struct cbk_rt *rt = ((struct cbk_ocl *)self)->rt;
+cbk_status cbk_ocl_stream_make(struct cbk_ocl_device *device, struct cbk_rt_stream *rt_stream,
+                               struct cbk_ocl_stream **out) {
+    struct cbk_rt *rt = cbk_rt_device_process(device->rt);
     struct cbk_ocl_stream *stream = cbk_rt_host_alloc(rt, sizeof *stream);
-    if (stream == NULL)
+    if (stream == NULL) {
+        cbk_rt_stream_destroy(&rt_stream);
         return cbk_fail(CBK_ERROR_OUT_OF_HOST_MEMORY, 0, "no host memory for a stream object");
-    cbk_status status = cbk_rt_stream_create(device->rt, &stream->rt);
-    if (status != CBK_OK) {
-        cbk_rt_host_free(rt, stream, sizeof *stream);
-        return status;
     }
+    stream->rt = rt_stream;
     stream->device = device;
-    stream->number = number;
     stream->seed_generation = device->seed_generation;
-    *out_stream = stream;
+    *out = stream;
     return CBK_OK;
 }
 
-static void ocl_stream_destroy(void *self, void *handle) {
+static cbk_status ocl_stream_create(void *self, void *handle, const cbk_stream_params *params,
+                                    uint64_t number, void **out_stream) {
+    (void)self, (void)params;
+    struct cbk_ocl_device *device = handle;
+    struct cbk_rt_stream *rt_stream = NULL;
+    struct cbk_ocl_stream *stream = NULL;
+    cbk_status status = cbk_rt_stream_create(device->rt, &rt_stream);
+    if (status == CBK_OK) status = cbk_ocl_stream_make(device, rt_stream, &stream);
+    if (status == CBK_OK) stream->number = number;
+    *out_stream = stream;
+    return status;
+}
+
+void cbk_ocl_stream_destroy(void *self, void *handle) {
     struct cbk_ocl_stream *stream = handle;
+    struct cbk_rt *rt = cbk_rt_device_process(stream->device->rt);
     if (cbk_rt_is_capturing(stream->rt)) (void)cbk_ocl_graph_abort(self, stream);
     cbk_rt_stream_destroy(&stream->rt);
-    cbk_rt_host_free(((struct cbk_ocl *)self)->rt, stream, sizeof *stream);
+    cbk_rt_host_free(rt, stream, sizeof *stream);
 }
 
 static cbk_status ocl_sync(void *self, void *stream) {
@@ -203,6 +219,7 @@ static cbk_status ocl_seed(void *self, void *handle, uint64_t seed) {
 
 // ---- the vtable ------------------------------------------------------------------------------
 
+// clang-format off
 static const cbk_vtable ocl_vtable = {
     .struct_size        = sizeof(cbk_vtable),
     .api_version        = CBK_BACKEND_API_VERSION,
@@ -211,7 +228,7 @@ static const cbk_vtable ocl_vtable = {
     .device_count       = ocl_device_count,
     .device_describe    = ocl_device_describe,
     .device_open        = ocl_device_open,
-    .device_close       = ocl_device_close,
+    .device_close       = cbk_ocl_device_close,
     .device_info        = ocl_device_info,
     .device_state       = ocl_device_state,
     .device_build_log   = ocl_device_build_log,
@@ -223,7 +240,7 @@ static const cbk_vtable ocl_vtable = {
     .execute            = cbk_ocl_execute,
     .supports_op        = cbk_ocl_supports_op,
     .stream_create      = ocl_stream_create,
-    .stream_destroy     = ocl_stream_destroy,
+    .stream_destroy     = cbk_ocl_stream_destroy,
     .sync               = ocl_sync,
     .flush              = ocl_flush,
     .event_create       = ocl_event_create,
@@ -246,7 +263,10 @@ static const cbk_vtable ocl_vtable = {
     .staging_free       = ocl_staging_free,
     .counters           = ocl_counters,
     .seed               = ocl_seed,
+    .memory_export      = cbk_ocl_memory_export,
+    .memory_import      = cbk_ocl_memory_import,
 };
+// clang-format on
 
 /// Core's objects come from the caller's allocator too.
 static void *core_allocate(void *user_data, size_t size, size_t alignment) {

@@ -13,6 +13,14 @@ struct cbk_ocl {
 cbk_status cbk_opencl_create_with(const cbk_backend_params *params, const struct cbk_rt_cl *cl,
                                   cbk_backend **out);
 
+// Handles over what the runtime has opened, which is closed on failure.
+cbk_status cbk_ocl_device_make(struct cbk_ocl *ocl, struct cbk_rt_device *rt_device,
+                               const cbk_device_params *params, struct cbk_ocl_device **out);
+cbk_status cbk_ocl_stream_make(struct cbk_ocl_device *device, struct cbk_rt_stream *rt_stream,
+                               struct cbk_ocl_stream **out);
+void cbk_ocl_device_close(void *self, void *device);
+void cbk_ocl_stream_destroy(void *self, void *stream);
+
 // transfer.c
 cbk_status cbk_ocl_write(void *self, void *stream, const cbk_tensor *tensor, const void *data);
 cbk_status cbk_ocl_read(void *self, void *stream, const cbk_backend_read *requests,
@@ -29,6 +37,13 @@ cbk_status cbk_ocl_graph_stop(void *self, void *stream, void **out_graph);
 cbk_status cbk_ocl_graph_abort(void *self, void *stream);
 cbk_status cbk_ocl_graph_replay(void *self, void *stream, void *graph);
 void cbk_ocl_graph_destroy(void *self, void *graph);
+
+// interop.c
+cbk_status cbk_ocl_memory_export(void *self, void *stream, const cbk_tensor *tensor, int32_t kind,
+                                 void **out_memory, uint64_t *out_offset_bytes);
+cbk_status cbk_ocl_memory_import(void *self, void *stream, int32_t kind, void *memory,
+                                 void (*release)(void *user_data), void *user_data,
+                                 void **out_storage, uint64_t *out_size_bytes);
 
 // dtype.c
 cbk_status cbk_ocl_dtype_usage(void *self, void *device, cbk_dtype dtype, const cbk_quant *quant,

@@ -74,6 +74,7 @@ cbk_status cbk_ocl_read(void *self, void *handle, const cbk_backend_read *reques
         RT_TRY(plan_read(stream, &requests[i], &reads[i], &temporaries[i]));
     RT_TRY(cbk_rt_read(stream->rt, reads, count));
 done:
+    if (count == 1) cbk_rt_free(stream->device->rt, &one.temporary);
     for (uint32_t i = 0; temporaries != NULL && i < count; i++)
         cbk_rt_free(stream->device->rt, &temporaries[i]);
     cbk_rt_host_free(rt, temporaries, count * sizeof *temporaries);

@@ -64,27 +64,34 @@ static void fill_caps(struct cbk_rt_device *device) {
 
 // ---- open and close ------------------------------------------------------------------------------
 
-static cbk_status open_driver(struct cbk_rt_device *device) {
+static cbk_status open_driver(struct cbk_rt_device *device, cl_context context) {
     const struct cbk_rt_cl *cl = device->cl;
     const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                                 (cl_context_properties)device->platform, 0};
     cl_int code = CL_SUCCESS;
 
-    device->context = cl->clCreateContext(properties, 1, &device->id, NULL, NULL, &code);
-    if (!device->context) return cbk_rt_cl_fail(NULL, code, "clCreateContext");
+    if (context) {
+        code = cl->clRetainContext(context);
+        if (code != CL_SUCCESS) return cbk_rt_cl_fail(NULL, code, "clRetainContext");
+        device->context = context;
+    } else {
+        device->context = cl->clCreateContext(properties, 1, &device->id, NULL, NULL, &code);
+        if (!device->context) return cbk_rt_cl_fail(NULL, code, "clCreateContext");
+    }
     device->service_queue = cl->clCreateCommandQueue(device->context, device->id, 0, &code);
     if (!device->service_queue) return cbk_rt_cl_fail(NULL, code, "clCreateCommandQueue");
     return CBK_OK;
 }
 
-static cbk_status open_parts(struct cbk_rt_device *device, const cbk_device_params *params) {
+static cbk_status open_parts(struct cbk_rt_device *device, cl_context context,
+                             const cbk_device_params *params) {
     cbk_status status = CBK_OK;
     if (!cbk_os_mutex_init(&device->mutex)) goto no_mutex;
     device->has_mutex = true;
     if (!cbk_os_mutex_init(&device->use_lock)) goto no_mutex;
     device->has_use_lock = true;
     fill_caps(device);
-    RT_TRY(open_driver(device));
+    RT_TRY(open_driver(device, context));
     RT_TRY(cbk_rt_memory_init(device, params->memory_limit_bytes));
     RT_TRY(cbk_rt_programs_create(device, &device->programs));
     cbk_rt_blas_device_opened(device);
@@ -95,9 +102,9 @@ no_mutex:
     return cbk_fail(CBK_ERROR_OUT_OF_HOST_MEMORY, 0, "device_open: the system has no more mutexes");
 }
 
-cbk_status cbk_rt_device_open(struct cbk_rt *rt, const cbk_device_params *params,
-                              struct cbk_rt_device **out) {
-    const struct cbk_rt_found *found = NULL;
+cbk_status cbk_rt_device_open_found(struct cbk_rt *rt, const struct cbk_rt_found *found,
+                                    cl_context context, const cbk_device_params *params,
+                                    struct cbk_rt_device **out) {
     struct cbk_rt_device *device = NULL;
     cbk_status status = CBK_OK;
 
@@ -106,8 +113,6 @@ cbk_status cbk_rt_device_open(struct cbk_rt *rt, const cbk_device_params *params
         return cbk_fail(CBK_ERROR_INVALID_STATE, 0,
                         "device_open: the backend belongs to the parent of this process");
     }
-    found = cbk_rt_find(rt, params->type, params->index, params->name);
-    if (!found) return cbk_rt_fail_not_found(rt, params->type, params->index, params->name);
     device = cbk_rt_host_alloc(rt, sizeof *device);
     if (!device) {
         return cbk_fail(CBK_ERROR_OUT_OF_HOST_MEMORY, 0,
@@ -118,7 +123,7 @@ cbk_status cbk_rt_device_open(struct cbk_rt *rt, const cbk_device_params *params
     device->platform = found->platform;
     device->id = found->id;
     device->found = found;
-    RT_TRY(open_parts(device, params));
+    RT_TRY(open_parts(device, context, params));
     cbk_rt_log(rt, CBK_LOG_INFO, "device \"%s\" of platform \"%s\" is open", found->info.name,
                found->info.platform);
     *out = device;
@@ -126,6 +131,14 @@ cbk_status cbk_rt_device_open(struct cbk_rt *rt, const cbk_device_params *params
 done:
     cbk_rt_device_close(&device);
     return status;
+}
+
+cbk_status cbk_rt_device_open(struct cbk_rt *rt, const cbk_device_params *params,
+                              struct cbk_rt_device **out) {
+    const struct cbk_rt_found *found = cbk_rt_find(rt, params->type, params->index, params->name);
+    *out = NULL;
+    if (!found) return cbk_rt_fail_not_found(rt, params->type, params->index, params->name);
+    return cbk_rt_device_open_found(rt, found, NULL, params, out);
 }
 
 void cbk_rt_device_close(struct cbk_rt_device **handle) {
@@ -139,6 +152,7 @@ void cbk_rt_device_close(struct cbk_rt_device **handle) {
     // it inherited goes with the process.
     if (cbk_os_is_forked(&rt->fork_mark)) return;
     cbk_rt_streams_finish(device);
+    cbk_rt_foreign_finish(device);
     if (device->is_open) cbk_rt_blas_device_closing(device);
     if (device->programs) cbk_rt_programs_destroy(device, &device->programs);
     cbk_rt_pinned_finish(device);

@@ -76,6 +76,7 @@ struct cbk_rt_block {
     uint64_t size; ///< with rounding
     uint64_t asked_size;
     bool is_used;                            ///< else it hangs in a bin
+    bool is_foreign;                         ///< the caller's memory (interop.c): of no chunk
     struct cbk_rt_stream *home;              ///< the stream that took it
     _Atomic uint32_t references;             ///< of its holder and of graphs; the last one frees it
     _Atomic uint64_t use_batch, write_batch; ///< of home
@@ -177,6 +178,7 @@ struct cbk_rt_stream {
     struct cbk_os_mutex mutex;
     uint32_t number; ///< position in device->streams
     bool is_resting; ///< destroyed, waiting for the next create (under the device's mutex)
+    bool is_foreign; ///< the queue is the caller's; a resting stream has one of its own
 
     // Order. `batch` is the number of the batch now being filled; it grows when a marker or an
     // event closes it.
@@ -236,6 +238,7 @@ struct cbk_rt_device {
     cl_command_queue service_queue; ///< for maps of staging memory
     struct cbk_rt_pinned *pinned;   ///< what cbk_rt_staging_alloc gave out
     struct cbk_os_mutex use_lock;   ///< of blocks that several streams use
+    _Atomic(struct cbk_rt_block *) dying; ///< foreign, held by nobody, perhaps still in use
     struct cbk_rt_memory memory;
     struct cbk_rt_programs *programs;
     bool is_blas_tuned;                    ///< under the mutex of blas.c
@@ -253,6 +256,14 @@ static inline cbk_status cbk_rt_device_check(struct cbk_rt_device *device) {
 /// Notes that the driver gave the device up.
 void cbk_rt_device_lose(struct cbk_rt_device *device);
 
+/// Opens a device that discovery found; on `context` (retained) unless that is NULL.
+cbk_status cbk_rt_device_open_found(struct cbk_rt *rt, const struct cbk_rt_found *found,
+                                    cl_context context, const cbk_device_params *params,
+                                    struct cbk_rt_device **out);
+
+/// A new stream; on `queue` (retained) unless that is NULL (stream.c).
+cbk_status cbk_rt_stream_make(struct cbk_rt_device *device, cl_command_queue queue,
+                              struct cbk_rt_stream **out);
 /// Waits for all streams and frees them (stream.c); for closing only.
 void cbk_rt_streams_finish(struct cbk_rt_device *device);
 
@@ -349,6 +360,19 @@ void cbk_rt_take_returned(struct cbk_rt_stream *stream);
 void cbk_rt_reclaim(struct cbk_rt_stream *stream);
 /// Shelves the stream's unused slabs; mutex held.
 void cbk_rt_shelve_free_slabs(struct cbk_rt_stream *stream);
+
+// ---- foreign memory (interop.c) ------------------------------------------------------------------------
+
+/// The last holder has let a foreign block go.
+void cbk_rt_foreign_free(struct cbk_rt_device *device, struct cbk_rt_block *block);
+/// Releases the foreign blocks whose work has ended. No mutex may be held: the caller's release
+/// functions run in here.
+void cbk_rt_foreign_reap(struct cbk_rt_device *device);
+static inline bool cbk_rt_has_dying(struct cbk_rt_device *device) {
+    return atomic_load_explicit(&device->dying, memory_order_relaxed) != NULL;
+}
+/// Releases all of them; for closing, after all work has ended.
+void cbk_rt_foreign_finish(struct cbk_rt_device *device);
 
 // ---- staging (staging.c), under the stream's mutex ---------------------------------------------------
 

@@ -180,12 +180,15 @@ static void push_returned(struct cbk_rt_stream *home, struct cbk_rt_block *block
 
 void cbk_rt_free(struct cbk_rt_device *device, struct cbk_rt_block **handle) {
     struct cbk_rt_block *block = *handle;
-    (void)device;
     *handle = NULL;
     if (!block) return;
     // A block with one holder has no other that could come by: no need for a locked subtraction.
     if (atomic_load_explicit(&block->references, memory_order_acquire) != 1 &&
         atomic_fetch_sub_explicit(&block->references, 1, memory_order_acq_rel) != 1) {
+        return;
+    }
+    if (block->is_foreign) {
+        cbk_rt_foreign_free(device, block);
         return;
     }
     count_freed(block);
@@ -320,6 +323,7 @@ cbk_status cbk_rt_memory_cleanup(struct cbk_rt_device *device) {
     if (status != CBK_OK) return status;
     reclaim_all(device, false);
     cbk_rt_shelf_clear(device);
+    if (cbk_rt_has_dying(device)) cbk_rt_foreign_reap(device);
     return CBK_OK;
 }
 

@@ -168,11 +168,14 @@ cbk_status cbk_rt_flush(struct cbk_rt_stream *stream) {
     cbk_status status = cbk_rt_device_check(stream->device);
     if (status != CBK_OK) return status;
     cbk_os_lock(&stream->mutex);
+    // The end of foreign memory's last use is seen by the event of a closed batch only.
+    if (cbk_rt_has_dying(stream->device)) RT_TRY(cbk_rt_close_batch(stream, NULL));
     if (stream->unflushed > 0) CL_TRY(stream->device, flush(stream));
     cbk_rt_poll_batches(stream);
     status = cbk_rt_take_sticky(stream);
 done:
     cbk_os_unlock(&stream->mutex);
+    if (cbk_rt_has_dying(stream->device)) cbk_rt_foreign_reap(stream->device);
     return status;
 }
 
@@ -187,6 +190,7 @@ cbk_status cbk_rt_sync(struct cbk_rt_stream *stream) {
     status = cbk_rt_take_sticky(stream);
 done:
     cbk_os_unlock(&stream->mutex);
+    if (cbk_rt_has_dying(stream->device)) cbk_rt_foreign_reap(stream->device);
     if (status == CBK_OK) cbk_rt_programs_idle(stream->device);
     return status;
 }

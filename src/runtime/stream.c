@@ -5,9 +5,16 @@
 
 // ---- making one ------------------------------------------------------------------------------------
 
-static cbk_status make_queue(struct cbk_rt_stream *stream) {
+static cbk_status make_queue(struct cbk_rt_stream *stream, cl_command_queue queue) {
     const struct cbk_rt_device *device = stream->device;
     cl_int code = CL_SUCCESS;
+    if (queue) {
+        code = device->cl->clRetainCommandQueue(queue);
+        if (code != CL_SUCCESS) return cbk_rt_cl_fail(NULL, code, "clRetainCommandQueue");
+        stream->is_foreign = true;
+        stream->queue = queue;
+        return CBK_OK;
+    }
     stream->queue = device->cl->clCreateCommandQueue(device->context, device->id, 0, &code);
     return stream->queue ? CBK_OK : cbk_rt_cl_fail(stream->device, code, "clCreateCommandQueue");
 }
@@ -41,7 +48,8 @@ static bool grow_list(struct cbk_rt_device *device) {
     return true;
 }
 
-static cbk_status make_stream(struct cbk_rt_device *device, struct cbk_rt_stream **out) {
+cbk_status cbk_rt_stream_make(struct cbk_rt_device *device, cl_command_queue queue,
+                              struct cbk_rt_stream **out) {
     struct cbk_rt_stream *stream = cbk_rt_host_alloc(device->rt, sizeof *stream);
     if (!stream || !cbk_os_mutex_init(&stream->mutex)) {
         cbk_rt_host_free(device->rt, stream, sizeof *stream);
@@ -52,7 +60,7 @@ static cbk_status make_stream(struct cbk_rt_device *device, struct cbk_rt_stream
     stream->batch = 1;
     stream->flush_at = 1;
     cbk_rt_stream_memory_init(stream);
-    cbk_status status = make_queue(stream);
+    cbk_status status = make_queue(stream, queue);
     if (status == CBK_OK) {
         cbk_os_lock(&device->mutex);
         if (grow_list(device)) {
@@ -78,7 +86,7 @@ static struct cbk_rt_stream *wake_stream(struct cbk_rt_device *device) {
     cbk_os_lock(&device->mutex);
     for (uint32_t i = 0; i < device->stream_count && !found; i++) {
         struct cbk_rt_stream *stream = device->streams[i];
-        if (!stream->is_resting) continue;
+        if (!stream->is_resting || stream->is_foreign) continue;
         cbk_os_lock(&stream->mutex);
         cbk_rt_poll_batches(stream);
         if (stream->batch_count == 0 && !stream->has_open_work) {
@@ -98,10 +106,35 @@ cbk_status cbk_rt_stream_create(struct cbk_rt_device *device, struct cbk_rt_stre
     const cbk_status status = cbk_rt_device_check(device);
     if (status != CBK_OK) return status;
     *out = wake_stream(device);
-    return *out ? CBK_OK : make_stream(device, out);
+    return *out ? CBK_OK : cbk_rt_stream_make(device, NULL, out);
 }
 
 // ---- laying one to rest ----------------------------------------------------------------------------
+
+/// Gives the caller's queue back. What the stream may still have to enqueue, when blocks come home
+/// to it, goes to a queue of its own from now on, behind the work so far. Without one, the caller's
+/// stays until the device is closed.
+static void leave_queue(struct cbk_rt_stream *stream) {
+    const struct cbk_rt_device *device = stream->device;
+    cl_event event = NULL;
+    cl_int code = CL_SUCCESS;
+    if (cbk_rt_close_batch(stream, &event) != CBK_OK) return;
+    cl_command_queue own = device->cl->clCreateCommandQueue(device->context, device->id, 0, &code);
+    if (own && event) {
+        code = device->cl->clEnqueueBarrierWithWaitList(own, 1, &event, NULL);
+    }
+    if (own && code == CL_SUCCESS) {
+        (void)device->cl->clReleaseCommandQueue(stream->queue);
+        stream->queue = own;
+        stream->is_foreign = false;
+        // The barrier is work like any other, to be waited for before the queue goes.
+        stream->has_open_work = event != NULL;
+        (void)cbk_rt_close_batch(stream, NULL);
+    } else if (own) {
+        (void)device->cl->clReleaseCommandQueue(own);
+    }
+    if (event) (void)device->cl->clReleaseEvent(event);
+}
 
 void cbk_rt_stream_destroy(struct cbk_rt_stream **handle) {
     struct cbk_rt_stream *stream = *handle;
@@ -112,6 +145,7 @@ void cbk_rt_stream_destroy(struct cbk_rt_stream **handle) {
         cbk_os_lock(&stream->mutex);
         // Its marker tells wake_stream when the work has ended; an error would have nobody to go to.
         (void)cbk_rt_close_batch(stream, NULL);
+        if (stream->is_foreign) leave_queue(stream);
         stream->persistent_depth = 0;
         cbk_rt_take_returned(stream);
         cbk_rt_shelve_free_slabs(stream);

@@ -124,6 +124,7 @@ cbk_status cbk_rt_read(struct cbk_rt_stream *stream, const struct cbk_rt_read *r
     cbk_os_lock(&stream->mutex);
     status = read_all(stream, reads, count);
     cbk_os_unlock(&stream->mutex);
+    if (cbk_rt_has_dying(stream->device)) cbk_rt_foreign_reap(stream->device);
     return status;
 }
 
