@@ -105,8 +105,9 @@ static inline void walk_steps(global const STORAGE(X) *x, global STORAGE(Y) *y,
                               local state *states, local acc_t *lanes, const bool is_run) {
     const int item = (int)get_local_id(0), unit = item / UNIT, in_unit = item % UNIT;
     const int blocks = (int)args->blocks_per_step, rows = GROUP / UNIT / blocks;
-    const INDEX chunk = (INDEX)(get_group_id(0) % (size_t)args->chunks);
-    const INDEX result = (INDEX)(get_group_id(0) / (size_t)args->chunks) * rows + unit / blocks;
+    const INDEX group = (INDEX)get_group_id(0), chunks = (INDEX)args->chunks;
+    const INDEX row_group = chunks == 1 ? group : group / chunks;
+    const INDEX chunk = group - row_group * chunks, result = row_group * rows + unit / blocks;
     const bool exists = result < args->kept.count, leads = item % (blocks * UNIT) == 0;
     const INDEX step_length = (INDEX)blocks * BLOCK;
     const INDEX begin = chunk * ((INDEX)args->blocks_per_chunk * BLOCK);
@@ -191,13 +192,13 @@ reduce_column(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y
               global state *restrict partials, const struct reduce_args args) {
     local statev states[GROUP];
     const int item = (int)get_local_id(0), quad = item % QUADS, lane = item / QUADS;
-    const size_t length = (size_t)args.kept.shape[0];
-    const size_t tiles = (length + QUADS * W - 1) / (QUADS * W), group = get_group_id(0);
-    const INDEX column = (INDEX)(group % tiles) * (QUADS * W) + quad * W;
-    const INDEX block = (INDEX)(group / tiles % (size_t)args.chunks);
-    const INDEX first = (INDEX)(group / tiles / (size_t)args.chunks * length) + column;
+    const INDEX length = (INDEX)args.kept.shape[0], group = (INDEX)get_group_id(0);
+    const INDEX tiles = (length + QUADS * W - 1) / (QUADS * W), chunks = (INDEX)args.chunks;
+    const INDEX strip = group / tiles, outer = chunks == 1 ? strip : strip / chunks;
+    const INDEX column = (group - strip * tiles) * (QUADS * W) + quad * W;
+    const INDEX block = strip - outer * chunks, first = outer * length + column;
     const INDEX end = (INDEX)args.reduced.count, r = block * BLOCK;
-    const int left = (int)min((INDEX)W, (INDEX)length - column);
+    const int left = (int)min((INDEX)W, length - column);
 
     statev s = empty_statev();
     if (left > 0) {
@@ -269,8 +270,9 @@ reduce_short(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y,
 
 // State i of result o is partials[o * result_step + i * chunk_step]; chunks 0: an empty reduction.
 // A group joins chunks for `width` results (a power of two up to 32) side by side: GROUP / width
-// work-items take runs of `run` states each (a power of two), run * GROUP / width of them in all.
-// What is left of more goes to joined[o + place * results], and the launch is repeated on that.
+// work-items take runs of up to RUN states each. What is left of more chunks than that goes to
+// joined[o + place * results], and the launch is repeated on that.
+#define RUN 16
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 reduce_combine(global const state *restrict partials, global STORAGE(Y) *restrict y,
                const struct reduce_args args, long result_step, long chunk_step,
@@ -279,28 +281,33 @@ reduce_combine(global const state *restrict partials, global STORAGE(Y) *restric
     global const state *from = partials + args.partials_offset;
     const int item = (int)get_local_id(0), column = item % width, lane = item / width;
     const int lanes = GROUP / width;
-    const long tiles = (args.kept.count + width - 1) / width;
-    const long result = (long)get_group_id(0) % tiles * width + column;
-    const long place = (long)get_group_id(0) / tiles;
-    const long first = (place * lanes + lane) * run, last = min(first + run, args.chunks);
+    const INDEX results = (INDEX)args.kept.count, tiles = (results + width - 1) / width;
+    const INDEX place = (INDEX)get_group_id(0) / tiles;
+    const INDEX result = ((INDEX)get_group_id(0) - place * tiles) * width + column;
+    const INDEX first = (place * lanes + lane) * run;
+    const INDEX last = result < results ? min(first + run, (INDEX)args.chunks) : 0;
 
-    struct block_stack stack;
-    stack.count = 0, stack.top = 0;
-    if (result < args.kept.count)
-        for (long i = first; i < last; i++)
-            stack_push(&stack, from[result * result_step + i * chunk_step]);
-    states[item] = stack_result(&stack);
+    state s[RUN];
+#pragma unroll
+    for (int i = 0; i < RUN; i++)
+        s[i] = first + i < last ? from[result * result_step + (first + i) * chunk_step]
+                                : empty_state();
+#pragma unroll
+    for (int d = 1; d < RUN; d <<= 1)
+#pragma unroll
+        for (int i = 0; i < RUN; i += 2 * d) s[i] = join(s[i], s[i + d]);
+    states[item] = s[0];
     for (int d = 1; d < lanes; d <<= 1) {
         barrier(CLK_LOCAL_MEM_FENCE);
         if (lane % (2 * d) == 0) states[item] = join(states[item], states[item + d * width]);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (lane > 0 || result >= args.kept.count) return;
+    if (lane > 0 || result >= results) return;
     if (args.chunks > (long)lanes * run) {
-        joined[args.joined_offset + place * args.kept.count + result] = states[item];
+        joined[args.joined_offset + (long)place * results + result] = states[item];
     } else {
         INDEX x_offset, y_offset;
-        axes_offsets(&args.kept, (INDEX)result, &x_offset, &y_offset);
+        axes_offsets(&args.kept, result, &x_offset, &y_offset);
         store_result(y + args.y_offset + y_offset, states[item], args.reduced.count);
     }
 }

@@ -43,7 +43,7 @@ struct softmax_args {
 #define LOG CAT(LOG_, ACC)
 
 // Brings elements to `row` and returns the larger of `most` and their maximum. The row is filled up
-// to the next multiple of LANES with -infinity, whose exponential is 0.
+// to the next multiple of W with -infinity, whose exponential is 0.
 static inline acc_t load_run(global const STORAGE(X) *x, long stride, int count, acc_t most,
                              acc_t *row) {
     accv_t most_lanes = (accv_t)most;
@@ -62,25 +62,31 @@ static inline acc_t load_run(global const STORAGE(X) *x, long stride, int count,
         row[i] = load_acc(x + i * stride);
         most = row[i] > most ? row[i] : most;
     }
-    for (; i % LANES != 0; i++) row[i] = -INFINITY;
+    for (; i % W != 0; i++) row[i] = -INFINITY;
     return most;
 }
 
-// The sum of the exponentials of up to a block of a row, which take the row's place where they are
-// needed again.
-static inline acc_t exponentials(acc_t *row, int count, acc_t most) {
-    accv_t sums[ACCUMULATORS];
-    for (int j = 0; j < ACCUMULATORS; j++) sums[j] = (accv_t)0;
-    for (int i = 0; i < count; i += LANES) {
-#pragma unroll
-        for (int j = 0; j < ACCUMULATORS; j++) {
-            const accv_t e = EXP(CAT(vload, W)(0, row + i + j * W) - most);
+// W exponentials of a row, which take its elements' place where they are needed again.
+static inline accv_t exponential(acc_t *row, acc_t most) {
+    const accv_t e = EXP(CAT(vload, W)(0, row) - most);
 #if !IS_LOG
-            CAT(vstore, W)(e, 0, row + i + j * W);
+    CAT(vstore, W)(e, 0, row);
 #endif
-            sums[j] += e;
-        }
-    }
+    return e;
+}
+
+// The sum of the exponentials of up to a block of a row.
+static inline acc_t exponentials(acc_t *row, int count, acc_t most) {
+    const int full = count / LANES * LANES, rest = count - full;
+    accv_t sums[ACCUMULATORS];
+#pragma unroll
+    for (int j = 0; j < ACCUMULATORS; j++) sums[j] = (accv_t)0;
+    for (int i = 0; i < full; i += LANES)
+#pragma unroll
+        for (int j = 0; j < ACCUMULATORS; j++) sums[j] += exponential(row + i + j * W, most);
+#pragma unroll
+    for (int j = 0; j < ACCUMULATORS; j++)
+        if (j * W < rest) sums[j] += exponential(row + full + j * W, most);
 #pragma unroll
     for (int h = ACCUMULATORS / 2; h > 0; h >>= 1)
 #pragma unroll
@@ -144,7 +150,7 @@ static inline void do_row(global const STORAGE(X) *x, global STORAGE(Y) *y,
 static inline void do_tile(global const STORAGE(X) *x, global STORAGE(Y) *y,
                            const struct softmax_args *args, const long *x_at, const long *y_at,
                            int tile, acc_t *rows) {
-    const int length = (int)args->length, filled = (length + LANES - 1) / LANES * LANES;
+    const int length = (int)args->length, filled = (length + W - 1) / W * W;
     const int pitch = filled + PADDING;
     acc_t most[TILE], factor[TILE];
     for (int t = 0; t < tile; t++) most[t] = -INFINITY;
@@ -170,7 +176,7 @@ static inline void do_tile(global const STORAGE(X) *x, global STORAGE(Y) *y,
 
 kernel void softmax_rows(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y,
                          const struct softmax_args args) {
-    acc_t rows[ROW + TILE * (LANES + PADDING)];
+    acc_t rows[ROW + TILE * (W + PADDING)];
     const int tile = (int)args.tile_rows;
     const long first = (long)get_global_id(0) * args.rows_per_item;
     const long end = min(first + args.rows_per_item, args.kept.count);
