@@ -1,6 +1,6 @@
 #pragma OPENCL FP_CONTRACT OFF
-// gather: y[.., i, ..] = x[.., index[..], ..], for gather (index has y's shape) and select (index has
-// one axis, its strides along the others are 0). Elements go bit for bit; where index stands still
+// gather: y[.., i, ..] = x[.., index[..], ..], for gather (index has y's shape) and select (index
+// has one axis, its strides along the others are 0). Elements go bit for bit; where index stands still
 // along the innermost axis and memory allows it, several of them go as one.
 //
 // CPU form: a work-item does pieces of up to `piece` elements of the innermost axis.
@@ -63,7 +63,8 @@ kernel void gather(global const E *restrict x, global const STORAGE(I) *restrict
             continue;
         }
         for (long k = begin; k < end; k++) {
-            const long place = read_index(indices, k * axes->index[0], args.length, flag, operation);
+            const long place =
+                read_index(indices, k * axes->index[0], args.length, flag, operation);
             to[k * axes->y[0]] =
                 place < 0 ? (E)0 : from[place * args.x_step + k * axes->x[0]];
         }

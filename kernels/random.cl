@@ -33,8 +33,8 @@ struct random_args {
     long start_offset;   // in a graph
 };
 
-// In a graph: what its draws count from, stored by random_start when a replay begins; the arguments'
-// position is relative to it and their seed has no say.
+// In a graph: what its draws count from, stored by random_start when a replay begins; the position
+// of the arguments is relative to it and their seed has no say.
 struct random_start {
     ulong position, seed;
 };
@@ -69,7 +69,7 @@ static inline struct random_start begin(const struct random_args *args,
 
 typedef OF(uint) words_t;
 
-// ---- the draws: four words to the four elements of a position ------------------------------------
+// ---- the draws: four words to the four elements of a position -----------------------------------
 
 #if KIND == 1 || KIND == 2
 
@@ -155,7 +155,7 @@ static inline void draw(const words_t word[4], const ulong parameters[3], OF(uin
 
 #endif
 
-// ---- stores --------------------------------------------------------------------------------------
+// ---- stores -------------------------------------------------------------------------------------
 
 #define NAME_f64 double
 #define NAME_f32 float

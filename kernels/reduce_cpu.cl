@@ -34,7 +34,7 @@ static inline void emit(const struct reduce_args *args, global STORAGE(Y) *y,
         store_result(y + args->y_offset + y_offset, s, args->reduced.count);
 }
 
-// ---- contiguous rows -------------------------------------------------------------------------------
+// ---- contiguous rows ----------------------------------------------------------------------------
 
 kernel void reduce_row(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y,
                        global state *restrict partials, const struct reduce_args args) {
@@ -55,7 +55,7 @@ kernel void reduce_row(global const STORAGE(X) *restrict x, global STORAGE(Y) *r
     }
 }
 
-// ---- any view --------------------------------------------------------------------------------------
+// ---- any view -----------------------------------------------------------------------------------
 
 // Elements r .. r + count - 1 of the reduced axes, run by run along the innermost one.
 static inline void gather_block(global const STORAGE(X) *x, const struct axes *reduced, long r,
@@ -91,7 +91,7 @@ kernel void reduce_gather(global const STORAGE(X) *restrict x, global STORAGE(Y)
     }
 }
 
-// ---- columns ---------------------------------------------------------------------------------------
+// ---- columns ------------------------------------------------------------------------------------
 
 #define TILE_COLUMNS 512
 #define TILE (TILE_COLUMNS / W)
@@ -168,7 +168,7 @@ kernel void reduce_column(global const STORAGE(X) *restrict x, global STORAGE(Y)
     }
 }
 
-// ---- joining chunks ----------------------------------------------------------------------------------
+// ---- joining chunks -----------------------------------------------------------------------------
 
 // State i of result o is partials[o * result_step + i * chunk_step]; chunks 0: an empty reduction.
 kernel void reduce_combine(global const state *restrict partials, global STORAGE(Y) *restrict y,

@@ -163,7 +163,7 @@ reduce_any(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y,
     walk_steps(x, y, partials, &args, states, 0, false);
 }
 
-// ---- columns ---------------------------------------------------------------------------------------
+// ---- columns ------------------------------------------------------------------------------------
 
 #define QUADS 8
 #define ROWS (GROUP / QUADS)
@@ -222,7 +222,7 @@ reduce_column(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y
     }
 }
 
-// ---- few elements ------------------------------------------------------------------------------------
+// ---- few elements -------------------------------------------------------------------------------
 
 // A result per work-item. Lane 8 a + b is the b-th state of the a-th join.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
@@ -240,8 +240,9 @@ reduce_short(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y,
     for (INDEX r = 0; r < end; r++)
         s = join(s, make_state(load_at(from, &args.reduced, r, end), r));
 #else
-    // The tree joins b and b + 4, then b and b + 2, then b and b + 1: taken in the order of reversed
-    // bits, three waiting states are enough, and the loop stays rolled (the walk over axes is long).
+    // The tree joins b and b + 4, then b and b + 2, then b and b + 1: taken in the order of
+    // reversed bits, three waiting states are enough, and the loop stays rolled (the walk over axes
+    // is long).
     state waiting1 = empty_state(), waiting2 = waiting1, waiting4 = waiting1;
     s = waiting1;
 #pragma unroll 1
@@ -266,7 +267,7 @@ reduce_short(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y,
     store_result(y + args.y_offset + y_offset, s, args.reduced.count);
 }
 
-// ---- joining chunks ----------------------------------------------------------------------------------
+// ---- joining chunks -----------------------------------------------------------------------------
 
 // State i of result o is partials[o * result_step + i * chunk_step]; chunks 0: an empty reduction.
 // A group joins chunks for `width` results (a power of two up to 32) side by side: GROUP / width

@@ -1,6 +1,6 @@
 #pragma OPENCL FP_CONTRACT OFF
-// scatter: x[.., index[..j..], ..] = update(x[..], value[..j..]) for all positions j of the index, in
-// place: for scatter (index has value's shape) and select_assign (index has one axis, its strides
+// scatter: x[.., index[..j..], ..] = update(x[..], value[..j..]) for all positions j of the index,
+// in place: for scatter (index has value's shape) and select_assign (index has one axis, its strides
 // along the others are 0).
 //
 // Without atomics, and in the order of the indices: the axis of x is cut into ranges. Who owns a
@@ -72,8 +72,8 @@ scatter(global STORAGE(X) *restrict x, global const STORAGE(I) *restrict index,
     }
 }
 
-// Keys and positions of the sort, in uints from the start of `work`. `columns` is 1 where all columns
-// share the index, else the number of columns; position p is index j = p / columns of column
+// Keys and positions of the sort, in uints from the start of `work`. `columns` is 1 where all
+// columns share the index, else the number of columns; position p is index j = p / columns of column
 // p % columns, and its key is the place of x, column by column: `no_place` if it is out of range.
 struct sort_args {
     long keys, positions, count, columns, no_place;

@@ -5,8 +5,8 @@
 //
 // Three passes: maximum, exponentials and their sum, result. The first brings the row into private
 // memory, and several at a time where neighbouring rows interleave (the axis is not the contiguous
-// one); rows too long for that are read three times. The sum's tree is that of reduce_ops.clh. A NaN
-// or an infinite maximum makes the row NaN by itself.
+// one); rows too long for that are read three times. The sum's tree is that of reduce_ops.clh. A
+// NaN or an infinite maximum makes the row NaN by itself.
 //
 // Defines
 //   X, Y    dtype of x and of y, the same

@@ -11,7 +11,7 @@ struct gather_args {
     int64_t piece, units_per_item;
 };
 
-// ---- programs ------------------------------------------------------------------------------------
+// ---- programs -----------------------------------------------------------------------------------
 
 struct program {
     uint32_t element_size; ///< 1, 2, 4, 8, 16
@@ -52,7 +52,7 @@ static struct cbk_rt_spec make_spec(const struct program *program) {
         .context = program};
 }
 
-// ---- launch --------------------------------------------------------------------------------------
+// ---- launch -------------------------------------------------------------------------------------
 
 /// Can `factor` elements of the innermost axis go as one?
 static bool can_widen(const struct gather_args *args, int64_t factor) {
@@ -127,7 +127,7 @@ cbk_status cbk_ocl_gather(struct cbk_ocl_stream *stream, const struct cbk_ocl_in
     return cbk_rt_launch(stream->rt, &launch);
 }
 
-// ---- the list of all programs ----------------------------------------------------------------------
+// ---- the list of all programs -------------------------------------------------------------------
 
 void cbk_ocl_gather_programs(cbk_ocl_program_visitor visit, void *user_data) {
     for (const cbk_dtype *index = cbk_ocl_index_dtypes; *index != CBK_DTYPE_NONE; index++) {

@@ -5,7 +5,7 @@ const cbk_dtype cbk_ocl_index_dtypes[] = {CBK_DTYPE_I64, CBK_DTYPE_I32, CBK_DTYP
                                           CBK_DTYPE_I8,  CBK_DTYPE_U64, CBK_DTYPE_U32,
                                           CBK_DTYPE_U16, CBK_DTYPE_U8,  CBK_DTYPE_NONE};
 
-// ---- axes ----------------------------------------------------------------------------------------
+// ---- axes ---------------------------------------------------------------------------------------
 
 static void add_axis(struct cbk_ocl_index_axes *axes, int64_t length, int64_t x, int64_t index,
                      int64_t y) {
@@ -44,7 +44,7 @@ void cbk_ocl_index_axes(const struct cbk_ocl_indexing *indexing, bool with_axis,
     }
 }
 
-// ---- updates -------------------------------------------------------------------------------------
+// ---- updates ------------------------------------------------------------------------------------
 
 /// Sums and products of f16 and bf16 are kept in f32 until all are done.
 static bool needs_wide(cbk_dtype dtype, uint32_t update) {

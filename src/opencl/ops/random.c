@@ -20,7 +20,7 @@ static const char *const operations[] = {"random_uniform", "random_normal", "ran
 #define LOW(opcode) ((opcode)&0xff)
 #define GROUP 256
 
-// ---- programs ------------------------------------------------------------------------------------
+// ---- programs -----------------------------------------------------------------------------------
 
 struct program {
     uint32_t draw; ///< low byte of the opcode
@@ -54,7 +54,7 @@ static uint32_t cpu_lanes(const struct cbk_rt_caps *caps, cbk_dtype y) {
     return lanes >= 16 ? 16 : lanes >= 8 ? 8 : 4;
 }
 
-// ---- parameters ----------------------------------------------------------------------------------
+// ---- parameters ---------------------------------------------------------------------------------
 
 static uint64_t float_bits(double value, cbk_dtype dtype) {
     union {
@@ -125,7 +125,7 @@ static cbk_status set_parameters(const cbk_op *op, cbk_dtype dtype, uint64_t out
     }
 }
 
-// ---- launch --------------------------------------------------------------------------------------
+// ---- launch -------------------------------------------------------------------------------------
 
 uint64_t cbk_ocl_random_position(struct cbk_ocl_stream *stream) {
     if (stream->seed_generation != stream->device->seed_generation) {
@@ -236,7 +236,7 @@ done:
     return status;
 }
 
-// ---- the list of all programs ----------------------------------------------------------------------
+// ---- the list of all programs -------------------------------------------------------------------
 
 struct visit {
     cbk_ocl_program_visitor visit;

@@ -32,7 +32,7 @@ static const struct reduce_op reduce_ops[] = {
 };
 #define REDUCE_OPS (sizeof reduce_ops / sizeof *reduce_ops)
 
-// ---- programs --------------------------------------------------------------------------------------
+// ---- programs -----------------------------------------------------------------------------------
 
 /// Names a program; packed into the key.
 struct program {
@@ -81,7 +81,7 @@ static uint32_t cpu_lanes(uint32_t float_lanes, cbk_dtype accumulator) {
     return lanes >= 16 ? 16 : lanes >= 8 ? 8 : 4;
 }
 
-// ---- one reduction -----------------------------------------------------------------------------------
+// ---- one reduction ------------------------------------------------------------------------------
 
 /// What the kernels get; as in both texts, with `tail` in each one's meaning.
 struct reduce_args {
@@ -150,7 +150,7 @@ static bool has_columns(const struct reduction *r, int64_t width) {
     return r->args.kept.rank > 0 && r->args.kept.x[0] == 1 && r->args.kept.shape[0] >= width;
 }
 
-// ---- CPU form: which kernel, how much for a work-item --------------------------------------------------
+// ---- CPU form: which kernel, how much for a work-item -------------------------------------------
 
 static void plan_cpu(struct reduction *r, const struct cbk_rt_caps *caps) {
     struct reduce_args *args = &r->args;
@@ -179,7 +179,7 @@ static void plan_cpu(struct reduction *r, const struct cbk_rt_caps *caps) {
     r->groups = cbk_ocl_divide_up(units, args->tail);
 }
 
-// ---- GPU form: which kernel, how many groups -----------------------------------------------------------
+// ---- GPU form: which kernel, how many groups ----------------------------------------------------
 
 static void plan_rows(struct reduction *r, const struct cbk_rt_caps *caps) {
     struct reduce_args *args = &r->args;
@@ -229,7 +229,7 @@ static void plan_gpu(struct reduction *r, const struct cbk_rt_caps *caps) {
     }
 }
 
-// ---- launches ------------------------------------------------------------------------------------------
+// ---- launches -----------------------------------------------------------------------------------
 
 static cbk_status make_launch(struct reduction *r, const char *entry, int64_t groups,
                               struct cbk_rt_launch *launch) {
@@ -371,7 +371,7 @@ done:
     return status;
 }
 
-// ---- the list of all programs ----------------------------------------------------------------------------
+// ---- the list of all programs -------------------------------------------------------------------
 
 struct visit {
     cbk_ocl_program_visitor visit;

@@ -21,7 +21,7 @@ static const char *const updates[] = {
 };
 #define UPDATES (sizeof updates / sizeof *updates)
 
-// ---- programs ------------------------------------------------------------------------------------
+// ---- programs -----------------------------------------------------------------------------------
 
 struct program {
     uint32_t update;
@@ -59,7 +59,7 @@ static uint32_t cpu_lanes(uint32_t float_lanes, cbk_dtype dtype) {
     return lanes >= 16 ? 16 : lanes >= 8 ? 8 : 4;
 }
 
-// ---- walking the positions -----------------------------------------------------------------------
+// ---- walking the positions ----------------------------------------------------------------------
 
 /// One update in place.
 struct scatter {
@@ -119,7 +119,7 @@ static cbk_status walk(struct scatter *scatter) {
     return cbk_rt_launch(scatter->stream->rt, &launch);
 }
 
-// ---- sorting the positions -----------------------------------------------------------------------
+// ---- sorting the positions ----------------------------------------------------------------------
 
 #define SORT_FROM 64          ///< positions of a column that are worth a sort
 #define SORT_LIMIT UINT32_MAX ///< keys and positions are 32 bits wide
@@ -244,7 +244,7 @@ done:
     return status;
 }
 
-// ---- either --------------------------------------------------------------------------------------
+// ---- either -------------------------------------------------------------------------------------
 
 cbk_status cbk_ocl_scatter(struct cbk_ocl_stream *stream, const struct cbk_ocl_indexing *indexing,
                            uint32_t update) {
@@ -276,7 +276,7 @@ cbk_status cbk_ocl_scatter(struct cbk_ocl_stream *stream, const struct cbk_ocl_i
     return wants_sort(&scatter, &sort) ? sort_and_apply(&scatter, &sort) : walk(&scatter);
 }
 
-// ---- the list of all programs ----------------------------------------------------------------------
+// ---- the list of all programs -------------------------------------------------------------------
 
 struct visit {
     cbk_ocl_program_visitor visit;

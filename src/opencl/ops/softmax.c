@@ -4,6 +4,7 @@
 
 #define ROW 65536      ///< elements that the CPU form keeps of a row
 #define TILE_ROWS 16   ///< most rows it brings in at a time
+#define FEW_ROWS 32    ///< of a strided axis, which a CPU takes as they are
 #define MANY (1 << 20) ///< elements from which on a strided axis is worth two transpositions
 
 struct cpu_args {
@@ -18,7 +19,7 @@ struct gpu_args {
     int64_t items;
 };
 
-// ---- programs ------------------------------------------------------------------------------------
+// ---- programs -----------------------------------------------------------------------------------
 
 struct program {
     bool is_log, is_gpu, is_run, has_index64;
@@ -63,7 +64,7 @@ static uint32_t cpu_lanes(uint32_t float_lanes, cbk_dtype dtype) {
     return lanes >= 16 ? 16 : lanes >= 8 ? 8 : 4;
 }
 
-// ---- rows ----------------------------------------------------------------------------------------
+// ---- rows ---------------------------------------------------------------------------------------
 
 static void split_axes(const struct cbk_ocl_operand *x, const struct cbk_ocl_operand *y,
                        uint32_t axis, struct cbk_ocl_axes *kept) {
@@ -91,7 +92,7 @@ static cbk_status launch(struct cbk_ocl_stream *stream, const struct program *pr
     return cbk_rt_launch(stream->rt, &request);
 }
 
-// ---- CPU form ------------------------------------------------------------------------------------
+// ---- CPU form -----------------------------------------------------------------------------------
 
 static cbk_status softmax_cpu(struct cbk_ocl_stream *stream, struct program *program,
                               const struct cbk_ocl_operand *x, const struct cbk_ocl_operand *y,
@@ -115,7 +116,7 @@ static cbk_status softmax_cpu(struct cbk_ocl_stream *stream, struct program *pro
                   cbk_ocl_divide_up(args.kept.count, args.rows_per_item), x, y, &args, sizeof args);
 }
 
-// ---- GPU form ------------------------------------------------------------------------------------
+// ---- GPU form -----------------------------------------------------------------------------------
 
 /// Rows up to `length` elements are kept in registers by groups of `group` work-items.
 struct shape {
@@ -171,6 +172,15 @@ static cbk_status softmax_rows_gpu(struct cbk_ocl_stream *stream, struct program
                   &args, sizeof args);
 }
 
+// ---- either -------------------------------------------------------------------------------------
+
+static cbk_status softmax_rows(struct cbk_ocl_stream *stream, struct program *program,
+                               const struct cbk_ocl_operand *x, const struct cbk_ocl_operand *y,
+                               uint32_t axis) {
+    return program->is_gpu ? softmax_rows_gpu(stream, program, x, y, axis)
+                           : softmax_cpu(stream, program, x, y, axis);
+}
+
 /// x with `axis` moved to the end.
 static void move_last(const cbk_tensor_meta *from, uint32_t axis, cbk_tensor_meta *out) {
     *out = *from;
@@ -197,7 +207,7 @@ static cbk_status softmax_transposed(struct cbk_ocl_stream *stream, struct progr
     RT_TRY(cbk_ocl_temporary(stream, &x_meta, &dense_meta, &dense));
     RT_TRY(cbk_ocl_copy(stream, &source, &dense));
     RT_TRY(cbk_ocl_temporary(stream, &y_meta, &result_meta, &result));
-    RT_TRY(softmax_rows_gpu(stream, program, &dense, &result, x_meta.rank - 1));
+    RT_TRY(softmax_rows(stream, program, &dense, &result, x_meta.rank - 1));
     RT_TRY(cbk_ocl_copy(stream, &result, &target));
 done:
     cbk_rt_free(stream->device->rt, &result.block);
@@ -212,14 +222,14 @@ cbk_status cbk_ocl_softmax(struct cbk_ocl_stream *stream, const cbk_op *op) {
                               .is_gpu = !stream->device->caps->is_cpu,
                               .x = x.meta->dtype};
     uint32_t axis = (uint32_t)params->axis;
-    if (!program.is_gpu) return softmax_cpu(stream, &program, &x, &y, axis);
-    bool is_strided = x.meta->strides[axis] != 1 && x.meta->shape[axis] > 1;
+    const int64_t length = x.meta->shape[axis], few = program.is_gpu ? 1 : FEW_ROWS;
+    const bool is_strided = x.meta->strides[axis] != 1 && length > few;
     if (is_strided && x.meta->element_count >= MANY)
         return softmax_transposed(stream, &program, &x, &y, axis);
-    return softmax_rows_gpu(stream, &program, &x, &y, axis);
+    return softmax_rows(stream, &program, &x, &y, axis);
 }
 
-// ---- the list of all programs ----------------------------------------------------------------------
+// ---- the list of all programs -------------------------------------------------------------------
 
 struct visit {
     cbk_ocl_program_visitor visit;
