@@ -18,10 +18,8 @@ static cbk_status half_usage(struct cbk_ocl_device *device, uint32_t *out_usage)
     return status;
 }
 
-cbk_status cbk_ocl_dtype_usage(void *self, void *handle, cbk_dtype dtype, const cbk_quant *quant,
-                               uint32_t *out_usage) {
-    (void)self, (void)quant;
-    struct cbk_ocl_device *device = handle;
+static cbk_status plain_usage(struct cbk_ocl_device *device, cbk_dtype dtype,
+                              uint32_t *out_usage) {
     *out_usage = 0;
     switch (dtype) {
     case CBK_DTYPE_F16:
@@ -40,4 +38,12 @@ cbk_status cbk_ocl_dtype_usage(void *self, void *handle, cbk_dtype dtype, const 
         *out_usage = CBK_USAGE_STORAGE | CBK_USAGE_ARITHMETIC;
         return CBK_OK;
     }
+}
+
+cbk_status cbk_ocl_dtype_usage(void *self, void *handle, cbk_dtype dtype, const cbk_quant *quant,
+                               uint32_t *out_usage) {
+    (void)self, (void)quant;
+    cbk_status status = plain_usage(handle, dtype, out_usage);
+    if (cbk_ocl_matmul_is_accelerated(handle, dtype)) *out_usage |= CBK_USAGE_ACCELERATED;
+    return status;
 }

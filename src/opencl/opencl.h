@@ -68,6 +68,8 @@ cbk_status cbk_ocl_move(struct cbk_ocl_stream *stream, const cbk_op *op);
 cbk_status cbk_ocl_reduce(struct cbk_ocl_stream *stream, const cbk_op *op);
 cbk_status cbk_ocl_softmax(struct cbk_ocl_stream *stream, const cbk_op *op);
 cbk_status cbk_ocl_matmul(struct cbk_ocl_stream *stream, const cbk_op *op);
+/// Do large products of the dtype run on the device's matrix unit?
+bool cbk_ocl_matmul_is_accelerated(const struct cbk_ocl_device *device, cbk_dtype dtype);
 cbk_status cbk_ocl_index(struct cbk_ocl_stream *stream, const cbk_op *op);
 cbk_status cbk_ocl_random(struct cbk_ocl_stream *stream, const cbk_op *op);
 

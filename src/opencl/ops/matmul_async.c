@@ -22,6 +22,11 @@ static bool is_half(const struct cbk_ocl_product *p) {
     return p->in == CBK_DTYPE_F16 || p->in == CBK_DTYPE_BF16;
 }
 
+bool cbk_ocl_matmul_is_accelerated(const struct cbk_ocl_device *device, cbk_dtype dtype) {
+    const bool is_half_dtype = dtype == CBK_DTYPE_F16 || dtype == CBK_DTYPE_BF16;
+    return is_half_dtype && !device->caps->is_cpu && device->caps->nvidia_capability == TESTED;
+}
+
 bool cbk_ocl_matmul_async_suits(const struct cbk_ocl_stream *stream,
                                 const struct cbk_ocl_product *p) {
     const uint32_t capability = stream->device->caps->nvidia_capability;
@@ -30,7 +35,8 @@ bool cbk_ocl_matmul_async_suits(const struct cbk_ocl_stream *stream,
     if (p->acc != CBK_DTYPE_F32 || p->m > INT32_MAX || p->n > INT32_MAX || p->k > INT32_MAX)
         return false;
     if (p->m < shortest || p->n < shortest || p->k < SHORTEST_K) return false;
-    return is_half(p) ? capability == TESTED : is_f32 && capability >= LEAST_CAPABILITY;
+    return is_half(p) ? cbk_ocl_matmul_is_accelerated(stream->device, p->in)
+                      : is_f32 && capability >= LEAST_CAPABILITY;
 }
 
 /// Elements of a 16-byte copy.
