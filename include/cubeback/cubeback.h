@@ -436,8 +436,8 @@ typedef void (*cbk_profile_function)(void *user_data, const cbk_profile_record *
 
 /// Delivers a record per operation of the stream until cbk_profile_end, which waits for the rest.
 /// The callback runs on the calling thread and must not use the stream. Costs nothing when off.
-/// Errors: CBK_ERROR_UNSUPPORTED on a backend without profiles; in this version neither built-in one
-/// has them.
+/// Errors: CBK_ERROR_UNSUPPORTED on a backend without profiles; in this version neither of the
+/// built-in ones has them.
 CBK_API cbk_status cbk_profile_begin(cbk_stream *stream, cbk_profile_function function,
                                      void *user_data);
 CBK_API cbk_status cbk_profile_end(cbk_stream *stream);
