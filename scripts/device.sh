@@ -18,7 +18,10 @@ mkdir -p "$logs"
 export CUBEBACK_TEST_DEVICE=${CUBEBACK_TEST_DEVICE:-NVIDIA}
 
 if ls .dev/*.deb >/dev/null 2>&1; then
-    for package in .dev/*.deb; do dpkg -x "$package" /; done
+    for package in .dev/*.deb; do
+        # dpkg -x would put a directory in the place of a /lib that is a link.
+        dpkg --fsys-tarfile "$package" | tar -x --keep-directory-symlink -C /
+    done
     ldconfig
     mkdir -p /etc/OpenCL/vendors
     echo libnvidia-opencl.so.1 >/etc/OpenCL/vendors/nvidia.icd
