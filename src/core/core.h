@@ -194,6 +194,16 @@ cbk_status cbk_run_into(cbk_stream *stream, cbk_opcode opcode, const cbk_tensor 
                         uint32_t input_count, const void *params, uint32_t params_size,
                         cbk_tensor *dst);
 
+/// The same for a row with `output_count` (up to CBK_MAX_OUTPUTS) results: `outs` lists where each
+/// of them goes, `dsts` what they are written into.
+cbk_status cbk_run_outputs(cbk_stream *stream, cbk_opcode opcode, const cbk_tensor *const *inputs,
+                           uint32_t input_count, const void *params, uint32_t params_size,
+                           cbk_tensor **const *outs, uint32_t output_count);
+cbk_status cbk_run_into_outputs(cbk_stream *stream, cbk_opcode opcode,
+                                const cbk_tensor *const *inputs, uint32_t input_count,
+                                const void *params, uint32_t params_size, cbk_tensor *const *dsts,
+                                uint32_t output_count);
+
 /// Copies a caller's list of lengths; `operation` is for the message.
 /// Errors: CBK_ERROR_SHAPE for a rank over 8, CBK_ERROR_INVALID_ARGUMENT for a NULL list.
 cbk_status cbk_copy_shape(const char *operation, uint32_t rank, const int64_t *shape,

@@ -191,6 +191,19 @@ static cbk_status check_given_output(const struct execution *run, const cbk_tens
     return check_aliases(run, output);
 }
 
+/// Outputs that are written into lie apart.
+static cbk_status check_outputs_apart(const struct execution *run, uint32_t index) {
+    const cbk_tensor *output = run->op.outputs[index];
+    for (uint32_t i = 0; i < index; i++) {
+        const cbk_tensor *other = run->op.outputs[i];
+        if (other == NULL || other->storage != output->storage) continue;
+        if (!cbk_meta_overlap(&other->meta, &output->meta)) continue;
+        return cbk_fail(CBK_ERROR_ALIASING, 0, "outputs %u and %u share memory", (unsigned)i,
+                        (unsigned)index);
+    }
+    return CBK_OK;
+}
+
 static cbk_status check_given_outputs(const struct execution *run) {
     for (uint32_t i = 0; i < run->op.output_count; i++) {
         if (run->op.outputs[i] == NULL) continue;
@@ -199,6 +212,7 @@ static cbk_status check_given_outputs(const struct execution *run) {
                             "output %u is given, but a view is always made", (unsigned)i);
         }
         cbk_status status = check_given_output(run, run->op.outputs[i], &run->inference.outputs[i]);
+        if (status == CBK_OK) status = check_outputs_apart(run, i);
         if (status != CBK_OK) return status;
     }
     return CBK_OK;

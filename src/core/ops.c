@@ -5,14 +5,14 @@
 
 static cbk_status run(cbk_stream *stream, cbk_opcode opcode, const cbk_tensor *const *inputs,
                       uint32_t input_count, const void *params, uint32_t params_size,
-                      cbk_tensor **output) {
+                      cbk_tensor **outputs, uint32_t output_count) {
     const cbk_op op = {
         .struct_size = sizeof op,
         .opcode = opcode,
         .input_count = input_count,
-        .output_count = 1,
+        .output_count = output_count,
         .inputs = (cbk_tensor *const *)(uintptr_t)inputs, // not written to without donation
-        .outputs = output,
+        .outputs = outputs,
         .params = params,
         .params_size = params_size,
     };
@@ -30,14 +30,42 @@ cbk_status cbk_run(cbk_stream *stream, cbk_opcode opcode, const cbk_tensor *cons
                    cbk_tensor **out) {
     if (out == NULL) return fail_null(opcode, "out");
     *out = NULL;
-    return run(stream, opcode, inputs, input_count, params, params_size, out);
+    return run(stream, opcode, inputs, input_count, params, params_size, out, 1);
 }
 
 cbk_status cbk_run_into(cbk_stream *stream, cbk_opcode opcode, const cbk_tensor *const *inputs,
                         uint32_t input_count, const void *params, uint32_t params_size,
                         cbk_tensor *dst) {
     if (dst == NULL) return fail_null(opcode, "dst");
-    return run(stream, opcode, inputs, input_count, params, params_size, &dst);
+    return run(stream, opcode, inputs, input_count, params, params_size, &dst, 1);
+}
+
+cbk_status cbk_run_outputs(cbk_stream *stream, cbk_opcode opcode, const cbk_tensor *const *inputs,
+                           uint32_t input_count, const void *params, uint32_t params_size,
+                           cbk_tensor **const *outs, uint32_t output_count) {
+    cbk_tensor *outputs[CBK_MAX_OUTPUTS] = {NULL};
+    bool is_whole = true;
+    for (uint32_t i = 0; i < output_count; i++) {
+        if (outs[i] != NULL) *outs[i] = NULL;
+        is_whole = is_whole && outs[i] != NULL;
+    }
+    if (!is_whole) return fail_null(opcode, "an output");
+    cbk_status status =
+        run(stream, opcode, inputs, input_count, params, params_size, outputs, output_count);
+    for (uint32_t i = 0; i < output_count && status == CBK_OK; i++) *outs[i] = outputs[i];
+    return status;
+}
+
+cbk_status cbk_run_into_outputs(cbk_stream *stream, cbk_opcode opcode,
+                                const cbk_tensor *const *inputs, uint32_t input_count,
+                                const void *params, uint32_t params_size, cbk_tensor *const *dsts,
+                                uint32_t output_count) {
+    cbk_tensor *outputs[CBK_MAX_OUTPUTS];
+    for (uint32_t i = 0; i < output_count; i++) {
+        if (dsts[i] == NULL) return fail_null(opcode, "a destination");
+        outputs[i] = dsts[i];
+    }
+    return run(stream, opcode, inputs, input_count, params, params_size, outputs, output_count);
 }
 
 static cbk_status check_list(const char *operation, uint32_t count, const void *list,

@@ -28,13 +28,17 @@ static inline bool cbk_dtype_in(cbk_dtype dtype, uint64_t set) {
 
 /// A table entry: op, its name, inputs, size of its params, flags, dtypes, infer function.
 #define CBK_ROW(op, text, inputs, params, row_flags, dtype_set, infer_function)                    \
+    CBK_ROW_OUTPUTS(op, text, inputs, 1, params, row_flags, dtype_set, infer_function)
+
+/// The same with `outputs` results.
+#define CBK_ROW_OUTPUTS(op, text, inputs, outputs, params, row_flags, dtype_set, infer_function)   \
     [(op)&0xff] = {.info = {.struct_size = sizeof(cbk_op_info),                                    \
                             .opcode = (op),                                                        \
                             .name = (text),                                                        \
                             .flags = (row_flags),                                                  \
                             .min_inputs = (inputs),                                                \
                             .max_inputs = (inputs),                                                \
-                            .output_count = 1,                                                     \
+                            .output_count = (outputs),                                             \
                             .params_size = (params),                                               \
                             .dtypes = (dtype_set)},                                                \
                    .infer = (infer_function)}

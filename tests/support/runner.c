@@ -119,16 +119,23 @@ void test_add(struct test_list *list, const struct test_spec *spec, const char *
 struct run {
     struct test_side *side;
     cbk_tensor *inputs[TEST_MAX_INPUTS];
-    cbk_tensor *output_base; ///< of TEST_INTO: the whole storage, to see writes beside the view
-    cbk_tensor *output;
+    /// Of TEST_INTO: the whole storages, to see writes beside the views.
+    cbk_tensor *output_bases[TEST_MAX_OUTPUTS];
+    cbk_tensor *outputs[TEST_MAX_OUTPUTS];
     double *magnitude; ///< of the reference's side: see struct test_spec
     int64_t magnitude_count;
 };
 
+static uint32_t output_count(const struct test_spec *spec) {
+    return spec->output_count ? spec->output_count : 1;
+}
+
 static void release_run(struct run *run) {
     for (uint32_t i = 0; i < TEST_MAX_INPUTS; i++) cbk_tensor_release(&run->inputs[i]);
-    cbk_tensor_release(&run->output_base);
-    cbk_tensor_release(&run->output);
+    for (uint32_t i = 0; i < TEST_MAX_OUTPUTS; i++) {
+        cbk_tensor_release(&run->output_bases[i]);
+        cbk_tensor_release(&run->outputs[i]);
+    }
     free(run->magnitude);
 }
 
@@ -163,16 +170,17 @@ static void make_inputs(const struct test_spec *spec, struct run *runs) {
 }
 
 static cbk_status execute(const struct test_spec *spec, struct run *run) {
-    cbk_op op = CBK_INIT(cbk_op, .opcode = spec->opcode, .input_count = spec->input_count,
-                         .output_count = 1, .inputs = run->inputs, .outputs = &run->output,
-                         .params = spec->params_size ? &spec->params : NULL,
-                         .params_size = spec->params_size);
+    cbk_op op = CBK_INIT(
+        cbk_op, .opcode = spec->opcode, .input_count = spec->input_count,
+        .output_count = output_count(spec), .inputs = run->inputs, .outputs = run->outputs,
+        .params = spec->params_size ? &spec->params : NULL, .params_size = spec->params_size);
     return cbk_execute(run->side->stream, &op);
 }
 
-/// Memory that the next result may well get, full of a pattern that shows what was left out.
-static void leave_poison(struct test_side *side, uint64_t size_bytes) {
-    int64_t length = (int64_t)size_bytes;
+/// Memory that a result like this may well get, full of a pattern that shows what was left out.
+static void leave_poison(struct test_side *side, const cbk_tensor *result) {
+    int64_t length = cbk_tensor_element_count(result) * cbk_dtype_size(cbk_tensor_dtype(result));
+    uint64_t size_bytes = (uint64_t)length;
     cbk_tensor *poison = NULL;
     void *data = malloc((size_t)size_bytes + 1);
     assert_non_null(data);
@@ -183,10 +191,10 @@ static void leave_poison(struct test_side *side, uint64_t size_bytes) {
     free(data);
 }
 
-/// Replaces the result that the reference made by a prepared view on both sides.
-static void prepare_outputs(const struct test_spec *spec, struct run *runs) {
-    cbk_tensor *made = runs[0].output;
-    cbk_dtype dtype = spec->output_dtype ? spec->output_dtype : cbk_tensor_dtype(made);
+/// Replaces result k that the reference made by a prepared view on both sides.
+static void prepare_output(const struct test_spec *spec, struct run *runs, uint32_t k) {
+    cbk_tensor *made = runs[0].outputs[k];
+    cbk_dtype dtype = k == 0 && spec->output_dtype ? spec->output_dtype : cbk_tensor_dtype(made);
     uint32_t rank = cbk_tensor_rank(made);
     int64_t shape[TEST_MAX_RANK];
     memcpy(shape, cbk_tensor_shape(made), rank * sizeof *shape);
@@ -195,10 +203,10 @@ static void prepare_outputs(const struct test_spec *spec, struct run *runs) {
     void *data = malloc(size + 1);
     assert_non_null(data);
     memset(data, dtype == CBK_DTYPE_BOOL || dtype == CBK_DTYPE_BOOL32 ? 0 : 0x2b, size);
-    cbk_tensor_release(&runs[0].output);
+    cbk_tensor_release(&runs[0].outputs[k]);
     for (int s = 0; s < 2; s++)
-        runs[s].output = make_view(runs[s].side, dtype, spec->output_view, rank, shape, data,
-                                   &runs[s].output_base);
+        runs[s].outputs[k] = make_view(runs[s].side, dtype, spec->output_view, rank, shape, data,
+                                       &runs[s].output_bases[k]);
     free(data);
 }
 
@@ -233,7 +241,7 @@ static void print_tensor(const char *what, const cbk_tensor *tensor) {
 }
 
 static void print_difference(const struct test_spec *spec, const struct run *run,
-                             const cbk_tensor *compared, int64_t at, const void *want,
+                             const cbk_tensor *compared, uint32_t k, int64_t at, const void *want,
                              const void *got) {
     cbk_dtype dtype = cbk_tensor_dtype(compared);
     uint32_t size = cbk_dtype_size(dtype);
@@ -244,9 +252,9 @@ static void print_difference(const struct test_spec *spec, const struct run *run
         rest /= cbk_tensor_shape(compared)[axis];
     }
     append_shape(text, sizeof text, cbk_tensor_rank(compared), coordinates);
-    print_error("%s\n", spec->name);
+    print_error("%s, output %" PRIu32 "\n", spec->name, k);
     for (uint32_t i = 0; i < spec->input_count; i++) print_tensor("input ", run->inputs[i]);
-    print_tensor(compared == run->output ? "output" : "storage", compared);
+    print_tensor(compared == run->outputs[k] ? "output" : "storage", compared);
     print_error("  at %s: want %.17g, got %.17g, %" PRId64 " ulps apart; bits", text,
                 test_to_double(want, dtype, at), test_to_double(got, dtype, at),
                 test_ulps_between(want, got, dtype, at));
@@ -267,24 +275,24 @@ static void print_difference(const struct test_spec *spec, const struct run *run
     }
 }
 
-static void compare(const struct test_spec *spec, struct run *runs) {
+static void compare(const struct test_spec *spec, struct run *runs, uint32_t k) {
     // The whole storage shows writes beside the view; magnitudes are known for the view alone.
-    bool is_whole = runs[0].output_base && !spec->magnitude;
-    const cbk_tensor *want_tensor = is_whole ? runs[0].output_base : runs[0].output;
-    const cbk_tensor *got_tensor = is_whole ? runs[1].output_base : runs[1].output;
+    const double *magnitude = k == 0 ? runs[0].magnitude : NULL;
+    bool is_whole = runs[0].output_bases[k] && !magnitude;
+    const cbk_tensor *want_tensor = is_whole ? runs[0].output_bases[k] : runs[0].outputs[k];
+    const cbk_tensor *got_tensor = is_whole ? runs[1].output_bases[k] : runs[1].outputs[k];
+    const struct test_tolerance *tolerance = k ? &spec->more_tolerances[k - 1] : &spec->tolerance;
     assert_int_equal(cbk_tensor_dtype(want_tensor), cbk_tensor_dtype(got_tensor));
     assert_int_equal(cbk_tensor_rank(want_tensor), cbk_tensor_rank(got_tensor));
     for (uint32_t i = 0; i < cbk_tensor_rank(want_tensor); i++)
         assert_int_equal(cbk_tensor_shape(want_tensor)[i], cbk_tensor_shape(got_tensor)[i]);
 
-    const double *magnitude = runs[0].magnitude;
     if (magnitude) assert_int_equal(runs[0].magnitude_count, cbk_tensor_element_count(want_tensor));
     void *want = read_tensor(runs[0].side, want_tensor);
     void *got = read_tensor(runs[1].side, got_tensor);
-    int64_t at =
-        test_first_difference(want, got, cbk_tensor_dtype(want_tensor),
-                              cbk_tensor_element_count(want_tensor), &spec->tolerance, magnitude);
-    if (at >= 0) print_difference(spec, &runs[1], got_tensor, at, want, got);
+    int64_t at = test_first_difference(want, got, cbk_tensor_dtype(want_tensor),
+                                       cbk_tensor_element_count(want_tensor), tolerance, magnitude);
+    if (at >= 0) print_difference(spec, &runs[1], got_tensor, k, at, want, got);
     free(want);
     free(got);
     if (at >= 0) fail();
@@ -310,21 +318,21 @@ static int run_row(void **state, struct run *runs) {
     if (spec->magnitude) find_magnitude(spec, &runs[0]);
     for (int s = 0; s < 2; s++) {
         assert_ok(cbk_seed(runs[s].side->device, test_hash(spec->name)));
-        if (spec->output == TEST_IN_PLACE) runs[s].output = cbk_tensor_retain(runs[s].inputs[0]);
+        if (spec->output == TEST_IN_PLACE)
+            runs[s].outputs[0] = cbk_tensor_retain(runs[s].inputs[0]);
     }
     assert_ok(execute(spec, &runs[0]));
     if (spec->output == TEST_INTO) {
         assert_status(spec->sync_status, cbk_sync(runs[0].side->stream));
         assert_ok(cbk_seed(runs[0].side->device, test_hash(spec->name)));
-        prepare_outputs(spec, runs);
+        for (uint32_t k = 0; k < output_count(spec); k++) prepare_output(spec, runs, k);
         assert_ok(execute(spec, &runs[0]));
     } else if (spec->output == TEST_NEW) {
-        leave_poison(runs[1].side, (uint64_t)cbk_tensor_element_count(runs[0].output) *
-                                       cbk_dtype_size(cbk_tensor_dtype(runs[0].output)));
+        leave_poison(runs[1].side, runs[0].outputs[0]);
     }
     assert_ok(execute(spec, &runs[1]));
     for (int s = 0; s < 2; s++) assert_status(spec->sync_status, cbk_sync(runs[s].side->stream));
-    compare(spec, runs);
+    for (uint32_t k = 0; k < output_count(spec); k++) compare(spec, runs, k);
     return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <cubeback/opcodes.h>
 
 #define TEST_MAX_INPUTS 6
+#define TEST_MAX_OUTPUTS 4
 
 struct test_operand {
     cbk_dtype dtype;
@@ -19,9 +20,9 @@ struct test_operand {
 };
 
 enum test_output {
-    TEST_NEW,     ///< the operation makes its result
-    TEST_INTO,    ///< it writes into a prepared view
-    TEST_IN_PLACE ///< it writes into its first input
+    TEST_NEW,     ///< the operation makes its results
+    TEST_INTO,    ///< it writes into prepared views
+    TEST_IN_PLACE ///< it writes its first result into its first input
 };
 
 union test_params {
@@ -47,13 +48,15 @@ struct test_spec {
     uint32_t input_count;
     struct test_operand inputs[TEST_MAX_INPUTS];
     union test_params params;
-    uint32_t params_size; ///< 0: NULL params
+    uint32_t params_size;  ///< 0: NULL params
+    uint32_t output_count; ///< 0: 1
     enum test_output output;
     enum test_view output_view; ///< of TEST_INTO
-    cbk_dtype output_dtype;     ///< of TEST_INTO; 0: what the reference makes
+    cbk_dtype output_dtype;     ///< of TEST_INTO, first output; 0: what the reference makes
     struct test_tolerance tolerance;
-    /// For tolerance.relative: the size of the terms behind each result, made on the reference side
-    /// from the inputs as f64 without signs; NULL: none.
+    struct test_tolerance more_tolerances[TEST_MAX_OUTPUTS - 1]; ///< of outputs 1, 2, ...
+    /// For tolerance.relative: the size of the terms behind each element of the first output, made
+    /// on the reference side from the inputs as f64 without signs; NULL: none.
     cbk_tensor *(*magnitude)(cbk_stream *stream, const struct test_spec *spec,
                              cbk_tensor *const *inputs);
     cbk_status sync_status; ///< what both sides' sync must return
