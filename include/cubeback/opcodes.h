@@ -166,6 +166,7 @@ enum {
     CBK_OP_ARGMIN = 0x0b06,
     CBK_OP_ANY = 0x0b07,
     CBK_OP_ALL = 0x0b08,
+    CBK_OP_COUNT_NONZERO = 0x0b18,
 
     CBK_OP_SOFTMAX = 0x0c00,
     CBK_OP_LOG_SOFTMAX = 0x0c01,

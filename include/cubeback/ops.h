@@ -556,6 +556,13 @@ CBK_API cbk_status cbk_all(cbk_stream *stream, const cbk_tensor *x, const cbk_re
                            cbk_tensor **out);
 CBK_API cbk_status cbk_all_into(cbk_stream *stream, const cbk_tensor *x,
                                 const cbk_reduce_params *params, cbk_tensor *dst);
+/// How many elements are not 0 (NaN counts); of no elements 0. Dtypes: floats, ints, bools; out_dtype
+/// an integer type, 0: the default int. Errors: CBK_ERROR_OVERFLOW where it could not hold the
+/// number of reduced elements.
+CBK_API cbk_status cbk_count_nonzero(cbk_stream *stream, const cbk_tensor *x,
+                                     const cbk_reduce_params *params, cbk_tensor **out);
+CBK_API cbk_status cbk_count_nonzero_into(cbk_stream *stream, const cbk_tensor *x,
+                                          const cbk_reduce_params *params, cbk_tensor *dst);
 
 // ---- softmax --------------------------------------------------------------------------------
 

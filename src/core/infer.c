@@ -87,6 +87,21 @@ cbk_status cbk_infer_bool(const struct cbk_inference *inference, cbk_dtype prefe
     return cbk_infer_dtype_in(*in_out_dtype, CBK_BOOLS, "out_dtype");
 }
 
+cbk_status cbk_infer_int(const struct cbk_inference *inference, cbk_dtype *in_out_dtype) {
+    if (*in_out_dtype == CBK_DTYPE_NONE) {
+        *in_out_dtype = atomic_load_explicit(&inference->device->default_int, memory_order_relaxed);
+    }
+    return cbk_infer_dtype_in(*in_out_dtype, CBK_INTS, "out_dtype");
+}
+
+cbk_status cbk_infer_fits(int64_t value, cbk_dtype dtype, const char *what) {
+    uint32_t bits = 8 * cbk_dtype_size(dtype);
+    if (cbk_dtype_in(dtype, CBK_SIGNED)) bits--;
+    if (bits >= 63 || value >> bits == 0) return CBK_OK;
+    return cbk_fail(CBK_ERROR_OVERFLOW, 0, "%s %lld does not fit out_dtype %s", what,
+                    (long long)value, cbk_dtype_name(dtype));
+}
+
 cbk_status cbk_infer_axis(const struct cbk_inference *inference, int32_t *in_out_axis) {
     return cbk_check_axis(*in_out_axis, cbk_input(inference, 0)->rank, in_out_axis);
 }

@@ -22,6 +22,7 @@ REDUCE(argmax, ARGMAX)
 REDUCE(argmin, ARGMIN)
 REDUCE(any, ANY)
 REDUCE(all, ALL)
+REDUCE(count_nonzero, COUNT_NONZERO)
 
 #define SOFTMAX(name, OP)                                                                          \
     cbk_status cbk_##name(cbk_stream *stream, const cbk_tensor *x, int32_t axis,                   \

@@ -77,6 +77,12 @@ cbk_status cbk_infer_like(struct cbk_inference *inference, cbk_dtype dtype);
 cbk_status cbk_infer_bool(const struct cbk_inference *inference, cbk_dtype preferred,
                           cbk_dtype *in_out_dtype);
 
+/// An integer dtype asked for, or the device's default.
+cbk_status cbk_infer_int(const struct cbk_inference *inference, cbk_dtype *in_out_dtype);
+
+/// `value`, an index or a count as `what` says, must be within the integer dtype.
+cbk_status cbk_infer_fits(int64_t value, cbk_dtype dtype, const char *what);
+
 /// An axis of input 0.
 cbk_status cbk_infer_axis(const struct cbk_inference *inference, int32_t *in_out_axis);
 

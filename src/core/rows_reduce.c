@@ -85,23 +85,22 @@ static cbk_status infer_reduce(struct cbk_inference *inference) {
 static cbk_status infer_arg(struct cbk_inference *inference) {
     cbk_reduce_params *params = &inference->params.reduce;
     int64_t length;
-    if (params->out_dtype == CBK_DTYPE_NONE) {
-        params->out_dtype =
-            atomic_load_explicit(&inference->device->default_int, memory_order_relaxed);
-    }
     cbk_status status = cbk_infer_dtype(inference, cbk_input(inference, 0)->dtype);
-    if (status == CBK_OK) status = cbk_infer_dtype_in(params->out_dtype, CBK_INTS, "out_dtype");
+    if (status == CBK_OK) status = cbk_infer_int(inference, &params->out_dtype);
     if (status == CBK_OK) status = normalise_axes(cbk_input(inference, 0), params);
     if (status == CBK_OK) status = infer_reduced(inference, params->out_dtype, &length);
     if (status == CBK_OK) status = check_not_empty(inference, length);
-    if (status != CBK_OK) return status;
-    uint32_t bits = 8 * cbk_dtype_size(params->out_dtype);
-    if (cbk_dtype_in(params->out_dtype, CBK_SIGNED)) bits--;
-    if (bits < 63 && (length - 1) >> bits != 0) {
-        return cbk_fail(CBK_ERROR_OVERFLOW, 0, "index %lld does not fit out_dtype %s",
-                        (long long)(length - 1), cbk_dtype_name(params->out_dtype));
-    }
-    return CBK_OK;
+    return status != CBK_OK ? status : cbk_infer_fits(length - 1, params->out_dtype, "index");
+}
+
+static cbk_status infer_count(struct cbk_inference *inference) {
+    cbk_reduce_params *params = &inference->params.reduce;
+    int64_t length;
+    cbk_status status = cbk_infer_dtype(inference, cbk_input(inference, 0)->dtype);
+    if (status == CBK_OK) status = cbk_infer_int(inference, &params->out_dtype);
+    if (status == CBK_OK) status = normalise_axes(cbk_input(inference, 0), params);
+    if (status == CBK_OK) status = infer_reduced(inference, params->out_dtype, &length);
+    return status != CBK_OK ? status : cbk_infer_fits(length, params->out_dtype, "a count of");
 }
 
 static cbk_status infer_any_all(struct cbk_inference *inference) {
@@ -127,6 +126,7 @@ static const struct cbk_row reduce_rows[] = {
     REDUCE(CBK_OP_ARGMIN, "argmin", 0, CBK_NUMBERS, infer_arg),
     REDUCE(CBK_OP_ANY, "any", 0, CBK_COMPUTED, infer_any_all),
     REDUCE(CBK_OP_ALL, "all", 0, CBK_COMPUTED, infer_any_all),
+    REDUCE(CBK_OP_COUNT_NONZERO, "count_nonzero", 0, CBK_COMPUTED, infer_count),
 };
 CBK_FAMILY(cbk_reduce_family, reduce_rows);
 

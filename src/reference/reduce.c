@@ -90,16 +90,22 @@ static int64_t find_extremum(const struct group *group, bool wants_max) {
     return best;
 }
 
-// ---- any, all ----------------------------------------------------------------------------------
+// ---- any, all, count_nonzero -------------------------------------------------------------------
 
 static bool any_or_all(const struct group *group, bool wants_all) {
     const struct cbk_ref_view *x = group->inner;
     for (int64_t i = 0; i < x->count; i++) {
-        struct cbk_ref_value value = cbk_ref_load(x->data, x->dtype, group_at(group, i));
-        bool is_true = value.kind == CBK_REF_FLOAT ? !(value.f == 0) : value.i != 0;
+        bool is_true = cbk_ref_is_true(x, group_at(group, i));
         if (is_true != wants_all) return is_true;
     }
     return wants_all;
+}
+
+static int64_t count_nonzero(const struct group *group) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < group->inner->count; i++)
+        count += cbk_ref_is_true(group->inner, group_at(group, i));
+    return count;
 }
 
 // ---- the loop over results ---------------------------------------------------------------------
@@ -123,6 +129,9 @@ static void reduce_group(cbk_opcode opcode, const struct group *group,
     case CBK_OP_ALL:
         cbk_ref_put_int(out->data, out->dtype, out_at, any_or_all(group, opcode == CBK_OP_ALL));
         break;
+    case CBK_OP_COUNT_NONZERO:
+        cbk_ref_put_int(out->data, out->dtype, out_at, count_nonzero(group));
+        break;
     default:
         accumulate(opcode, group, out, out_at);
         break;
@@ -134,7 +143,7 @@ cbk_status cbk_ref_reduce(struct cbk_ref_stream *stream, const cbk_op *op) {
     struct cbk_ref_view x = cbk_ref_view_of(op->inputs[0]);
     struct cbk_ref_view out = cbk_ref_view_of(op->outputs[0]);
     (void)stream;
-    if (op->opcode > CBK_OP_ALL) return cbk_ref_unknown(op);
+    if (op->opcode > CBK_OP_ALL && op->opcode != CBK_OP_COUNT_NONZERO) return cbk_ref_unknown(op);
 
     uint32_t all_axes = (1u << x.rank) - 1, reduced = 0;
     for (uint32_t i = 0; i < params->axis_count; i++) reduced |= 1u << params->axes[i];

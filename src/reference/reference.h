@@ -125,6 +125,9 @@ int64_t cbk_ref_at(const struct cbk_ref_view *view, int64_t i);
 /// The coordinates of element i.
 void cbk_ref_coordinates(const struct cbk_ref_view *view, int64_t i, int64_t *coordinates);
 
+/// Is the element not 0? NaN is not.
+bool cbk_ref_is_true(const struct cbk_ref_view *view, int64_t at);
+
 /// Copies an element bit for bit; both dtypes are the same.
 void cbk_ref_copy_element(const struct cbk_ref_view *to, int64_t to_at,
                           const struct cbk_ref_view *from, int64_t from_at);

@@ -101,6 +101,11 @@ void cbk_ref_coordinates(const struct cbk_ref_view *view, int64_t i, int64_t *co
     }
 }
 
+bool cbk_ref_is_true(const struct cbk_ref_view *view, int64_t at) {
+    struct cbk_ref_value value = cbk_ref_load(view->data, view->dtype, at);
+    return value.kind == CBK_REF_FLOAT ? !(value.f == 0) : value.i != 0;
+}
+
 void cbk_ref_copy_element(const struct cbk_ref_view *to, int64_t to_at,
                           const struct cbk_ref_view *from, int64_t from_at) {
     int64_t size = cbk_dtype_size(to->dtype);

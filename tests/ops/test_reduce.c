@@ -2,6 +2,8 @@
 
 #include "runner.h"
 
+#include <cubeback/backend.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,6 +37,10 @@ static const cbk_dtype computed[] = {
 
 static bool is_accumulated(cbk_opcode opcode) {
     return opcode == CBK_OP_SUM || opcode == CBK_OP_MEAN || opcode == CBK_OP_PROD;
+}
+
+static bool is_question(cbk_opcode opcode) {
+    return opcode == CBK_OP_ANY || opcode == CBK_OP_ALL || opcode == CBK_OP_COUNT_NONZERO;
 }
 
 /// The same reduction of |x| in f64.
@@ -88,8 +94,7 @@ static void set_tolerance(struct test_spec *spec, const struct form *form, cbk_d
 static enum test_data data_for(cbk_opcode opcode, cbk_dtype dtype) {
     if (opcode == CBK_OP_PROD && test_is_float(dtype)) return TEST_NEAR_ONE;
     if (is_accumulated(opcode)) return test_is_float(dtype) ? TEST_MODERATE : TEST_EDGES;
-    if (opcode == CBK_OP_ANY || opcode == CBK_OP_ALL) return TEST_ZERO_HEAVY;
-    return TEST_EDGES;
+    return is_question(opcode) ? TEST_ZERO_HEAVY : TEST_EDGES;
 }
 
 static void add(struct test_list *list, cbk_opcode opcode, cbk_dtype dtype, cbk_dtype out_dtype,
@@ -136,10 +141,15 @@ static void add_wider_outputs(struct test_list *list) {
         cbk_opcode opcode;
         cbk_dtype dtype, out_dtype;
     } rows[] = {
-        {CBK_OP_SUM, CBK_DTYPE_I8, CBK_DTYPE_I32},    {CBK_OP_SUM, CBK_DTYPE_U8, CBK_DTYPE_U64},
-        {CBK_OP_SUM, CBK_DTYPE_F16, CBK_DTYPE_F32},   {CBK_OP_MEAN, CBK_DTYPE_BF16, CBK_DTYPE_F32},
-        {CBK_OP_PROD, CBK_DTYPE_I16, CBK_DTYPE_I64},  {CBK_OP_ARGMAX, CBK_DTYPE_F32, CBK_DTYPE_I32},
-        {CBK_OP_ARGMIN, CBK_DTYPE_I8, CBK_DTYPE_U16}, {CBK_OP_ANY, CBK_DTYPE_F32, CBK_DTYPE_BOOL32},
+        {CBK_OP_SUM, CBK_DTYPE_I8, CBK_DTYPE_I32},
+        {CBK_OP_SUM, CBK_DTYPE_U8, CBK_DTYPE_U64},
+        {CBK_OP_SUM, CBK_DTYPE_F16, CBK_DTYPE_F32},
+        {CBK_OP_MEAN, CBK_DTYPE_BF16, CBK_DTYPE_F32},
+        {CBK_OP_PROD, CBK_DTYPE_I16, CBK_DTYPE_I64},
+        {CBK_OP_ARGMAX, CBK_DTYPE_F32, CBK_DTYPE_I32},
+        {CBK_OP_ARGMIN, CBK_DTYPE_I8, CBK_DTYPE_U16},
+        {CBK_OP_ANY, CBK_DTYPE_F32, CBK_DTYPE_BOOL32},
+        {CBK_OP_COUNT_NONZERO, CBK_DTYPE_BOOL, CBK_DTYPE_U16},
     };
     for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (uint32_t f = 1; f < 4; f++)
@@ -147,9 +157,9 @@ static void add_wider_outputs(struct test_list *list) {
 }
 
 static void add_empty(struct test_list *list) {
-    static const cbk_opcode opcodes[] = {CBK_OP_SUM, CBK_OP_PROD, CBK_OP_MEAN, CBK_OP_ANY,
-                                         CBK_OP_ALL};
-    for (uint32_t i = 0; i < 5; i++)
+    static const cbk_opcode opcodes[] = {CBK_OP_SUM, CBK_OP_PROD, CBK_OP_MEAN,
+                                         CBK_OP_ANY, CBK_OP_ALL,  CBK_OP_COUNT_NONZERO};
+    for (uint32_t i = 0; i < sizeof opcodes / sizeof *opcodes; i++)
         for (uint32_t f = 0; f < 3; f++) {
             add(list, opcodes[i], CBK_DTYPE_F32, 0, &empty_forms[f], 0);
             if (opcodes[i] != CBK_OP_MEAN)
@@ -160,10 +170,11 @@ static void add_empty(struct test_list *list) {
 int main(void) {
     struct test_list list = {0};
     cbk_dtype dtypes[20];
-    for (cbk_opcode opcode = CBK_OP_SUM; opcode <= CBK_OP_ALL; opcode++) {
+    for (cbk_opcode opcode = CBK_OP_SUM; opcode <= CBK_OP_COUNT_NONZERO; opcode++) {
+        if (cbk_op_info_of(opcode) == NULL) continue;
         uint32_t row = opcode & 0xff;
-        bool is_question = opcode == CBK_OP_ANY || opcode == CBK_OP_ALL;
-        uint32_t count = test_pick_dtypes(is_question ? computed : test_numbers, row, 2, dtypes);
+        uint32_t count =
+            test_pick_dtypes(is_question(opcode) ? computed : test_numbers, row, 2, dtypes);
         for (uint32_t d = 0; d < count; d++) add_forms(&list, opcode, dtypes[d], row * 3 + d);
     }
     add_wider_outputs(&list);

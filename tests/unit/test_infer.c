@@ -232,6 +232,12 @@ static const struct row rows[] = {
     OK(ANY, "f32[0]", "bool[]"),
     OK(ALL, "bool32[2]", "bool32[]"),
     NO_WITH(ALL, "bool32[2]", DTYPE, "out_dtype is i32", WITH(reduce, 0, {0}, 0, I32)),
+    OK(COUNT_NONZERO, "bool[2,0]", "i64[]"),
+    OK_WITH(COUNT_NONZERO, "f16[2,255]", "u8[2]", WITH(reduce, 1, {1}, 1, U8)),
+    NO_WITH(COUNT_NONZERO, "bool[128]", OVERFLOW, "a count of 128 does not fit out_dtype i8",
+            WITH(reduce, 0, {0}, 0, I8)),
+    NO_WITH(COUNT_NONZERO, "bool[2]", DTYPE, "out_dtype is bool", WITH(reduce, 0, {0}, 0, BOOL)),
+    NO(COUNT_NONZERO, "f8e4m3[2]", DTYPE, "floats, ints and bools"),
 
     // softmax, matrix product
     OK_WITH(SOFTMAX, "f16[2,0]", "f16[2,0]", WITH(axis, -1)),

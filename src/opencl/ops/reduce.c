@@ -16,6 +16,7 @@ struct reduce_op {
     const char *name;
     bool is_arg, is_truth;
     bool is_order_free; ///< for floats too
+    bool is_count;
 };
 
 #define LOW(opcode) ((opcode)&0xff)
@@ -29,6 +30,7 @@ static const struct reduce_op reduce_ops[] = {
     [LOW(CBK_OP_ARGMIN)] = {"argmin", true, false, false},
     [LOW(CBK_OP_ANY)] = {"any", false, true, true},
     [LOW(CBK_OP_ALL)] = {"all", false, true, true},
+    [LOW(CBK_OP_COUNT_NONZERO)] = {"count_nonzero", false, false, true, true},
 };
 #define REDUCE_OPS (sizeof reduce_ops / sizeof *reduce_ops)
 
@@ -68,7 +70,7 @@ static bool is_float(cbk_dtype dtype) {
 }
 
 static cbk_dtype accumulator_of(const struct reduce_op *op, cbk_dtype x, cbk_dtype y) {
-    if (op->is_truth) return CBK_DTYPE_I32;
+    if (op->is_truth || op->is_count) return CBK_DTYPE_I32; // count: while that holds it
     if (is_float(x)) return x == CBK_DTYPE_F64 ? CBK_DTYPE_F64 : CBK_DTYPE_F32;
     bool is_wide = cbk_dtype_size(x) == 8 || (!op->is_arg && cbk_dtype_size(y) == 8);
     if (x >= CBK_DTYPE_U64 && x <= CBK_DTYPE_U8) return is_wide ? CBK_DTYPE_U64 : CBK_DTYPE_U32;
@@ -349,6 +351,8 @@ cbk_status cbk_ocl_reduce(struct cbk_ocl_stream *stream, const cbk_op *op) {
     r.args.x_offset = r.x.offset;
     r.args.y_offset = r.y.offset;
     split_axes(&r, op->params);
+    if (reduce_ops[r.program.op].is_count && r.args.reduced.count > INT32_MAX)
+        r.program.accumulator = CBK_DTYPE_I64;
     if (r.args.reduced.count == 0) return reduce_nothing(&r, caps);
 
     if (r.program.is_gpu)
@@ -403,13 +407,19 @@ static void visit_dtype(void *context, cbk_dtype dtype) {
     struct visit *visit = context;
     const struct reduce_op *op = &reduce_ops[visit->program.op];
     visit->program.x = dtype;
-    visit->program.y = op->is_arg ? CBK_DTYPE_I64 : op->is_truth ? CBK_DTYPE_BOOL : dtype;
+    visit->program.y = op->is_arg || op->is_count ? CBK_DTYPE_I64
+                       : op->is_truth             ? CBK_DTYPE_BOOL
+                                                  : dtype;
     visit->program.accumulator = accumulator_of(op, dtype, visit->program.y);
+    visit_forms(visit);
+    if (!op->is_count) return;
+    visit->program.accumulator = CBK_DTYPE_I64;
     visit_forms(visit);
 }
 
 void cbk_ocl_reduce_programs(cbk_ocl_program_visitor visit, void *user_data) {
     for (uint32_t op = 0; op < REDUCE_OPS; op++) {
+        if (reduce_ops[op].name == NULL) continue;
         struct visit context = {visit, user_data, {.op = op}};
         cbk_ocl_each_row_dtype(CBK_FAMILY_REDUCE << 8 | op, visit_dtype, &context);
     }
