@@ -261,6 +261,10 @@ CBK_API const cbk_op_info *cbk_op_info_of(cbk_opcode opcode);
 /// Visits all rows: `*cursor` starts at 0; NULL ends.
 CBK_API const cbk_op_info *cbk_op_next(uint32_t *cursor);
 
+/// Fills what a profile record says of an operation: opcode, name, operands, bytes, flops. Times,
+/// kernel, launches and stream number are the backend's, and 0 or "" here.
+CBK_API void cbk_profile_describe(const cbk_op *op, cbk_profile_record *out);
+
 // ---- scalars and structs -------------------------------------------------------------------
 
 /// The bits of `scalar` in `dtype`, in the low bytes of *out_bits. Rounds once: to floats to nearest

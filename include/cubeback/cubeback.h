@@ -415,8 +415,10 @@ CBK_API cbk_status cbk_graph_capture(cbk_stream *stream, cbk_graph_function func
 
 #define CBK_PROFILE_OPERANDS 6
 
-/// What one operation did. Times are the device's, in nanoseconds from a start of its own; texts
-/// and arrays live during the callback only.
+/// What one operation did, or one replay of a graph (opcode CBK_OP_NONE, no operands). Times are
+/// those of the operation's first and last command on the device, in nanoseconds from a start of
+/// its own; all 0 where nothing ran or the work failed. Of a product of CLBlast, which is several
+/// kernels, the last one is seen. Texts live during the callback only.
 typedef struct cbk_profile_record {
     uint32_t struct_size;
     cbk_opcode opcode;
@@ -428,19 +430,44 @@ typedef struct cbk_profile_record {
     uint32_t rank[CBK_PROFILE_OPERANDS];
     int64_t shape[CBK_PROFILE_OPERANDS][CBK_MAX_RANK];
     uint64_t queued_ns, submit_ns, start_ns, end_ns;
-    uint64_t bytes; ///< of all operands, each once
+    uint64_t bytes; ///< of all operands, each once, a repeated element once
     uint64_t flops; ///< of matrix products; 0 elsewhere
+    uint64_t stream_number; ///< counts the device's streams from 0
 } cbk_profile_record;
 
 typedef void (*cbk_profile_function)(void *user_data, const cbk_profile_record *record);
 
-/// Delivers a record per operation of the stream until cbk_profile_end, which waits for the rest.
-/// The callback runs on the calling thread and must not use the stream. Costs nothing when off.
-/// Errors: CBK_ERROR_UNSUPPORTED on a backend without profiles; in this version neither of the
-/// built-in ones has them.
+/// Delivers a record per operation of the stream, in order, until cbk_profile_end, which waits for
+/// the rest; some come earlier, from within an operation, which waits for them. Transfers and what
+/// is recorded in a capture have no record. The callback runs on the calling thread and must not
+/// use the stream. Costs nothing when off; when on, the device takes times of every launch, which
+/// makes small ones two to three times dearer for the host.
+///
+/// Errors: CBK_ERROR_INVALID_STATE while the stream captures, when a profile is on already, for
+/// `end` when none is; CBK_ERROR_UNSUPPORTED on a backend without profiles, and for a stream in a
+/// queue of the caller's made without CL_QUEUE_PROFILING_ENABLE. `end` may give
+/// CBK_ERROR_OUT_OF_HOST_MEMORY for a profile with gaps; it is over then. Errors of the profiled
+/// work come up at the next sync or read as ever. Releasing the stream drops what is outstanding.
 CBK_API cbk_status cbk_profile_begin(cbk_stream *stream, cbk_profile_function function,
                                      void *user_data);
 CBK_API cbk_status cbk_profile_end(cbk_stream *stream);
+
+/// A file of profile records in Chrome's trace-event format (JSON), which chrome://tracing and
+/// ui.perfetto.dev show: one row per stream, one slice per operation, its arguments the kernel,
+/// shapes, bytes and rates. Several streams, also of several threads, may write to one trace.
+typedef struct cbk_trace cbk_trace;
+
+/// Creates or empties the file. Errors: CBK_ERROR_IO.
+CBK_API cbk_status cbk_trace_open(const char *path, cbk_trace **out);
+
+/// A cbk_profile_function: cbk_profile_begin(stream, cbk_trace_record, trace). A failure to write
+/// is remembered for cbk_trace_close.
+CBK_API void cbk_trace_record(void *trace, const cbk_profile_record *record);
+
+/// Ends the file and frees the trace, whatever comes of it; nulls the handle, NULL is fine. No
+/// profile may still write to it.
+/// Errors: CBK_ERROR_IO when a part of the trace could not be written.
+CBK_API cbk_status cbk_trace_close(cbk_trace **trace);
 
 #ifdef __cplusplus
 }

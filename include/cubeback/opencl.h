@@ -99,7 +99,7 @@ CBK_API cbk_status cbk_opencl_event(cbk_stream *stream, cl_event *out);
 
 /// The objects that the stream works with (borrowed); each out pointer may be NULL. Also for
 /// streams that were made by cbk_stream_create: what is enqueued in their queue keeps the order
-/// too.
+/// too. The queue of a stream is another one while it is profiled (cbk_profile_begin).
 CBK_API cbk_status cbk_opencl_objects(cbk_stream *stream, cl_context *out_context,
                                       cl_device_id *out_device, cl_command_queue *out_queue);
 

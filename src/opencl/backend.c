@@ -121,6 +121,7 @@ void cbk_ocl_stream_destroy(void *self, void *handle) {
     struct cbk_ocl_stream *stream = handle;
     struct cbk_rt *rt = cbk_rt_device_process(stream->device->rt);
     if (cbk_rt_is_capturing(stream->rt)) (void)cbk_ocl_graph_abort(self, stream);
+    cbk_ocl_profile_forget(stream);
     cbk_rt_stream_destroy(&stream->rt);
     cbk_rt_host_free(rt, stream, sizeof *stream);
 }
@@ -261,6 +262,8 @@ static const cbk_vtable ocl_vtable = {
     .memory_limit       = ocl_memory_limit,
     .staging_alloc      = ocl_staging_alloc,
     .staging_free       = ocl_staging_free,
+    .profile_begin      = cbk_ocl_profile_begin,
+    .profile_end        = cbk_ocl_profile_end,
     .counters           = ocl_counters,
     .seed               = ocl_seed,
     .memory_export      = cbk_ocl_memory_export,

@@ -45,6 +45,18 @@ cbk_status cbk_ocl_memory_import(void *self, void *stream, int32_t kind, void *m
                                  void (*release)(void *user_data), void *user_data,
                                  void **out_storage, uint64_t *out_size_bytes);
 
+// profile.c
+cbk_status cbk_ocl_profile_begin(void *self, void *stream, cbk_profile_function function,
+                                 void *user_data);
+cbk_status cbk_ocl_profile_end(void *self, void *stream);
+/// Runs the operation and adds its record.
+cbk_status cbk_ocl_profile_op(struct cbk_ocl_stream *stream, cbk_ocl_launcher launcher,
+                              const cbk_op *op);
+/// Adds the record of a replay, whose commands were noted from the first-th on.
+cbk_status cbk_ocl_profile_replay(struct cbk_ocl_stream *stream, uint32_t first);
+/// Drops a profile with its records, if one is on.
+void cbk_ocl_profile_forget(struct cbk_ocl_stream *stream);
+
 // dtype.c
 cbk_status cbk_ocl_dtype_usage(void *self, void *device, cbk_dtype dtype, const cbk_quant *quant,
                                uint32_t *out_usage);

@@ -67,7 +67,10 @@ cbk_status cbk_ocl_execute(void *self, void *handle, const cbk_op *op) {
     cbk_status status = check_op(stream->device, op);
     for (uint32_t i = 0; i < op->output_count && status == CBK_OK; i++)
         status = attach(stream, op->outputs[i]);
-    return status == CBK_OK ? find_launcher(op->opcode)(stream, op) : status;
+    if (status != CBK_OK) return status;
+    const cbk_ocl_launcher launcher = find_launcher(op->opcode);
+    return stream->profile == NULL ? launcher(stream, op)
+                                   : cbk_ocl_profile_op(stream, launcher, op);
 }
 
 cbk_status cbk_ocl_supports_op(void *self, void *device, const cbk_op *op) {

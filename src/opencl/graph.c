@@ -63,10 +63,7 @@ cbk_status cbk_ocl_graph_abort(void *self, void *handle) {
 
 // ---- replay ----------------------------------------------------------------------------------
 
-cbk_status cbk_ocl_graph_replay(void *self, void *handle, void *graph_handle) {
-    (void)self;
-    struct cbk_ocl_stream *stream = handle;
-    const struct cbk_ocl_graph *graph = graph_handle;
+static cbk_status replay(struct cbk_ocl_stream *stream, const struct cbk_ocl_graph *graph) {
     if (!graph->draws) return cbk_rt_graph_replay(graph->rt, NULL);
 
     const struct cbk_ocl_random_start start = {cbk_ocl_random_position(stream),
@@ -78,6 +75,15 @@ cbk_status cbk_ocl_graph_replay(void *self, void *handle, void *graph_handle) {
     cbk_status status = cbk_rt_graph_replay(graph->rt, &patch);
     if (status == CBK_OK) stream->random_position += graph->position_count;
     return status;
+}
+
+cbk_status cbk_ocl_graph_replay(void *self, void *handle, void *graph) {
+    (void)self;
+    struct cbk_ocl_stream *stream = handle;
+    const uint32_t first = cbk_rt_profile_count(stream->rt);
+    cbk_status status = replay(stream, graph);
+    return status == CBK_OK && stream->profile != NULL ? cbk_ocl_profile_replay(stream, first)
+                                                       : status;
 }
 
 void cbk_ocl_graph_destroy(void *self, void *handle) {

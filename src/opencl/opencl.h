@@ -30,6 +30,7 @@ struct cbk_ocl_stream {
     uint64_t random_position; ///< next Philox position
     uint64_t seed_generation; ///< when it differs from the device's, the position restarts at 0
     struct cbk_ocl_draws draws;
+    struct cbk_ocl_profile *profile; ///< while one is on (profile.c)
     struct cbk_ocl_small_launch *small_launches; ///< of the capture in progress (merge.h)
     uint32_t small_launch_count, small_launch_capacity;
 };

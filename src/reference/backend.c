@@ -54,7 +54,8 @@ cbk_status cbk_ref_execute(void *self, void *handle, const cbk_op *op) {
     }
     if (stream->recording) return cbk_ref_record(stream, op);
     atomic_fetch_add(&stream->device->launches, 1);
-    return families[family](stream, op);
+    return stream->profile ? cbk_ref_profile_op(stream, families[family], op)
+                           : families[family](stream, op);
 }
 
 static const cbk_vtable vtable = {
@@ -84,6 +85,8 @@ static const cbk_vtable vtable = {
     .graph_destroy = cbk_ref_graph_destroy,
     .memory_usage = cbk_ref_memory_usage,
     .memory_limit = cbk_ref_memory_limit,
+    .profile_begin = cbk_ref_profile_begin,
+    .profile_end = cbk_ref_profile_end,
     .counters = cbk_ref_counters,
     .seed = cbk_ref_seed,
 };

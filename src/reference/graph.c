@@ -119,6 +119,8 @@ void cbk_ref_graph_destroy(void *self, void *graph) {
 cbk_status cbk_ref_graph_replay(void *self, void *stream, void *handle) {
     const struct cbk_ref_graph *graph = handle;
     cbk_status status = cbk_ref_refuse_in_capture(stream);
+    if (status == CBK_OK && ((struct cbk_ref_stream *)stream)->profile)
+        return cbk_ref_profile_replay(self, stream, handle);
     for (const struct node *node = graph->first; node && status == CBK_OK; node = node->next)
         status = cbk_ref_execute(self, stream, &node->op);
     return status;

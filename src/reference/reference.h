@@ -44,6 +44,8 @@ struct cbk_ref_stream {
     int64_t index, index_limit;      ///< the first offender and the length it was held against
     bool is_prepared;                ///< for a capture
     struct cbk_ref_graph *recording; ///< while the stream captures
+    cbk_profile_function profile; ///< NULL: none is on
+    void *profile_user_data;
 };
 
 struct cbk_ref_storage {
@@ -174,6 +176,16 @@ cbk_status cbk_ref_graph_stop(void *self, void *stream, void **out_graph);
 cbk_status cbk_ref_graph_abort(void *self, void *stream);
 cbk_status cbk_ref_graph_replay(void *self, void *stream, void *graph);
 void cbk_ref_graph_destroy(void *self, void *graph);
+
+// ---- profiles (profile.c) ----------------------------------------------------------------------
+
+cbk_status cbk_ref_profile_begin(void *self, void *stream, cbk_profile_function function,
+                                 void *user_data);
+cbk_status cbk_ref_profile_end(void *self, void *stream);
+/// Runs an operation, or replays a graph, and delivers its record.
+cbk_status cbk_ref_profile_op(struct cbk_ref_stream *stream, cbk_ref_family family,
+                              const cbk_op *op);
+cbk_status cbk_ref_profile_replay(void *self, struct cbk_ref_stream *stream, void *graph);
 
 // ---- slots of the vtable outside execute (device.c) --------------------------------------------
 

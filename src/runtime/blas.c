@@ -131,20 +131,23 @@ struct call {
     CLBlastTranspose a, b;
     cl_command_queue queue;
     cl_mem temporary; ///< NULL: CLBlast makes its own where it needs one
+    bool wants_event;
+    cl_event event; ///< of the last kernel
 };
 
 static CLBlastStatusCode multiply_batch(struct call *call) {
     const struct cbk_rt_gemm *g = call->gemm;
+    cl_event *event = call->wants_event ? &call->event : NULL;
     if (g->is_f64) {
         return CLBlastDgemmStridedBatched(
             CLBlastLayoutRowMajor, call->a, call->b, g->m, g->n, g->k, 1.0, g->a->mem, g->a_offset,
             g->a_ld, g->a_stride, g->b->mem, g->b_offset, g->b_ld, g->b_stride, 0.0, g->c->mem,
-            g->c_offset, g->c_ld, g->c_stride, g->batch, &call->queue, NULL);
+            g->c_offset, g->c_ld, g->c_stride, g->batch, &call->queue, event);
     }
     return CLBlastSgemmStridedBatched(
         CLBlastLayoutRowMajor, call->a, call->b, g->m, g->n, g->k, 1.0f, g->a->mem, g->a_offset,
         g->a_ld, g->a_stride, g->b->mem, g->b_offset, g->b_ld, g->b_stride, 0.0f, g->c->mem,
-        g->c_offset, g->c_ld, g->c_stride, g->batch, &call->queue, NULL);
+        g->c_offset, g->c_ld, g->c_stride, g->batch, &call->queue, event);
 }
 
 /// The index-th product of the batch.
@@ -153,16 +156,17 @@ static CLBlastStatusCode multiply_one(struct call *call, uint64_t index) {
     const uint64_t a_offset = g->a_offset + index * g->a_stride;
     const uint64_t b_offset = g->b_offset + index * g->b_stride;
     const uint64_t c_offset = g->c_offset + index * g->c_stride;
+    cl_event *event = call->wants_event && index + 1 == g->batch ? &call->event : NULL;
     if (g->is_f64) {
         return CLBlastDgemmWithTempBuffer(CLBlastLayoutRowMajor, call->a, call->b, g->m, g->n, g->k,
                                           1.0, g->a->mem, a_offset, g->a_ld, g->b->mem, b_offset,
                                           g->b_ld, 0.0, g->c->mem, c_offset, g->c_ld, &call->queue,
-                                          NULL, call->temporary);
+                                          event, call->temporary);
     }
     return CLBlastSgemmWithTempBuffer(CLBlastLayoutRowMajor, call->a, call->b, g->m, g->n, g->k,
                                       1.0f, g->a->mem, a_offset, g->a_ld, g->b->mem, b_offset,
                                       g->b_ld, 0.0f, g->c->mem, c_offset, g->c_ld, &call->queue,
-                                      NULL, call->temporary);
+                                      event, call->temporary);
 }
 
 /// A stride of 0 repeats an operand; CLBlast's batched kernels are not made for that.
@@ -201,7 +205,8 @@ static struct call make_call(const struct cbk_rt_stream *stream, const struct cb
     return (struct call){.gemm = gemm,
                          .a = transpose_of(gemm->transpose_a),
                          .b = transpose_of(gemm->transpose_b),
-                         .queue = stream->queue};
+                         .queue = stream->queue,
+                         .wants_event = stream->profile != NULL};
 }
 
 /// The memory that CLBlast needs for the call; none: *out is NULL.
@@ -236,7 +241,8 @@ static cbk_status enqueue(struct cbk_rt_stream *stream, const struct cbk_rt_gemm
     const CLBlastStatusCode code = multiply(&call);
     cbk_os_unlock(&library_mutex);
     // A product is several kernels; the last ones may have failed after the first were enqueued.
-    cbk_rt_note_command(stream, NULL);
+    cbk_rt_profile_note(stream, call.event, "clblast_gemm");
+    cbk_rt_note_command(stream, call.event);
     if (code != CLBlastSuccess) status = fail(stream->device, code);
 done:
     if (chunk) cbk_rt_chunk_shelve(stream, chunk);
@@ -271,12 +277,14 @@ done:
     return status;
 }
 
-cl_int cbk_rt_gemm_again(struct cbk_rt_stream *stream, const struct cbk_rt_node_gemm *node) {
+cl_int cbk_rt_gemm_again(struct cbk_rt_stream *stream, const struct cbk_rt_node_gemm *node,
+                         cl_event *out_event) {
     struct call call = make_call(stream, &node->gemm);
     call.temporary = node->temporary ? node->temporary->mem : NULL;
     lock_library();
     const CLBlastStatusCode code = multiply(&call);
     cbk_os_unlock(&library_mutex);
+    if (out_event) *out_event = call.event;
     return (cl_int)code;
 }
 
@@ -312,9 +320,9 @@ cbk_status cbk_rt_gemm(struct cbk_rt_stream *stream, const struct cbk_rt_gemm *g
     return cbk_fail(CBK_ERROR_UNSUPPORTED, 0, "this library was built without CLBlast");
 }
 
-cl_int cbk_rt_gemm_again(struct cbk_rt_stream *stream, const struct cbk_rt_node_gemm *node) {
-    (void)stream;
-    (void)node;
+cl_int cbk_rt_gemm_again(struct cbk_rt_stream *stream, const struct cbk_rt_node_gemm *node,
+                         cl_event *out_event) {
+    (void)stream, (void)node, (void)out_event;
     return CL_INVALID_OPERATION;
 }
 

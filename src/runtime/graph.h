@@ -77,6 +77,7 @@ cbk_status cbk_rt_graph_pin(struct cbk_rt_graph *graph, struct cbk_rt_block *blo
 // ---- replay (blas.c): under the stream's mutex --------------------------------------------------
 
 /// Enqueues a recorded product; its blocks are noted already. A code of OpenCL or CLBlast.
-cl_int cbk_rt_gemm_again(struct cbk_rt_stream *stream, const struct cbk_rt_node_gemm *node);
+cl_int cbk_rt_gemm_again(struct cbk_rt_stream *stream, const struct cbk_rt_node_gemm *node,
+                         cl_event *out_event);
 
 #endif

@@ -16,13 +16,25 @@ static cl_int enqueue(struct cbk_rt_stream *stream, const struct cbk_rt_node *no
                                        copy->source_offset, copy->destination_offset, copy->size, 0,
                                        NULL, out_event);
     case CBK_RT_NODE_GEMM:
-        return cbk_rt_gemm_again(stream, node->as.gemm);
+        return cbk_rt_gemm_again(stream, node->as.gemm, out_event);
     }
     return CL_SUCCESS;
 }
 
+static const char *name_of(const struct cbk_rt_node *node) {
+    switch (node->kind) {
+    case CBK_RT_NODE_LAUNCH:
+        return node->as.launch.kernel->entry;
+    case CBK_RT_NODE_COPY:
+        return "copy";
+    case CBK_RT_NODE_GEMM:
+        return "clblast_gemm";
+    }
+    return "";
+}
+
 static cl_int run_node(struct cbk_rt_stream *stream, const struct cbk_rt_node *node) {
-    const bool wants_event = cbk_rt_wants_event(stream) && node->kind != CBK_RT_NODE_GEMM;
+    const bool wants_event = cbk_rt_wants_event(stream);
     cl_event event = NULL;
     cl_int code = enqueue(stream, node, wants_event ? &event : NULL);
     if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE) {
@@ -31,7 +43,10 @@ static cl_int run_node(struct cbk_rt_stream *stream, const struct cbk_rt_node *n
         cbk_rt_shelf_clear(stream->device);
         code = enqueue(stream, node, wants_event ? &event : NULL);
     }
-    if (code == CL_SUCCESS) cbk_rt_note_command(stream, event);
+    if (code == CL_SUCCESS) {
+        if (stream->profile) cbk_rt_profile_note(stream, event, name_of(node));
+        cbk_rt_note_command(stream, event);
+    }
     return code;
 }
 

@@ -212,6 +212,7 @@ struct cbk_rt_stream {
     uint32_t name_count;
     const char *names[CBK_RT_MAX_NAMES];
 
+    struct cbk_rt_profile *profile; ///< while times are taken
     bool is_prepared;               ///< for a capture
     struct cbk_rt_graph *recording; ///< while the stream captures
 
@@ -317,6 +318,13 @@ cbk_status cbk_rt_use_blocks(struct cbk_rt_stream *stream, const struct cbk_rt_a
 /// Makes the stream's queue wait until `other` has ended `batch`. As cbk_rt_cross with the mutex.
 cbk_status cbk_rt_wait_for(struct cbk_rt_stream *stream, struct cbk_rt_stream *other,
                            uint64_t batch);
+
+// ---- profiles (profile.c), under the stream's mutex ------------------------------------------------
+
+/// Keeps a reference to the event of a command while a profile is on.
+void cbk_rt_profile_note(struct cbk_rt_stream *stream, cl_event event, const char *kernel);
+/// Ends a profile without waiting.
+void cbk_rt_profile_abandon(struct cbk_rt_stream *stream);
 
 // ---- pools (pool.c), under the stream's mutex ------------------------------------------------------
 

@@ -39,7 +39,10 @@ static cl_int enqueue(struct cbk_rt_stream *stream, const struct cbk_rt_launch *
     const cl_int code = stream->device->cl->clEnqueueNDRangeKernel(
         stream->queue, launch->kernel->handle, launch->dimensions, NULL, launch->global,
         launch->local, 0, NULL, wants_event ? &event : NULL);
-    if (code == CL_SUCCESS) cbk_rt_note_command(stream, event);
+    if (code == CL_SUCCESS) {
+        cbk_rt_profile_note(stream, event, launch->kernel->entry);
+        cbk_rt_note_command(stream, event);
+    }
     return code;
 }
 

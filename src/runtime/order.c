@@ -104,7 +104,8 @@ static cl_int flush(struct cbk_rt_stream *stream) {
 }
 
 bool cbk_rt_wants_event(const struct cbk_rt_stream *stream) {
-    return stream->unflushed + 1 >= CBK_RT_FLUSH_PERIOD && stream->batch_count < CBK_RT_MAX_BATCHES;
+    return stream->profile != NULL || (stream->unflushed + 1 >= CBK_RT_FLUSH_PERIOD &&
+                                       stream->batch_count < CBK_RT_MAX_BATCHES);
 }
 
 void cbk_rt_note_command(struct cbk_rt_stream *stream, cl_event event) {

@@ -283,6 +283,28 @@ cbk_status cbk_rt_graph_replay(struct cbk_rt_graph *graph, const struct cbk_rt_p
 /// Any thread, at once, even while replays are running; the stream must still exist.
 void cbk_rt_graph_destroy(struct cbk_rt_graph **graph);
 
+// ---- profiles ----------------------------------------------------------------------------------
+
+/// When one command ran, in nanoseconds of the device's clock; all 0 if it failed.
+struct cbk_rt_times {
+    const char *kernel; ///< entry; static or the program's
+    uint64_t queued_ns, submit_ns, start_ns, end_ns;
+};
+
+/// From here on the times of the stream's launches, copies and products are taken.
+/// Errors: CBK_ERROR_INVALID_STATE in a capture or a second time; CBK_ERROR_UNSUPPORTED for a
+/// caller's queue that takes no times.
+cbk_status cbk_rt_profile_begin(struct cbk_rt_stream *stream);
+/// Commands noted since the begin or the last collect; 0 when no profile is on.
+uint32_t cbk_rt_profile_count(const struct cbk_rt_stream *stream);
+/// Waits for the commands and gives the times of the noted ones; they live until the next command.
+/// An error of the commands themselves stays for the next sync.
+cbk_status cbk_rt_profile_collect(struct cbk_rt_stream *stream, const struct cbk_rt_times **out,
+                                  uint32_t *out_count);
+/// Waits; what was not collected is lost.
+/// Errors: CBK_ERROR_OUT_OF_HOST_MEMORY when commands went by without a note; the profile is over.
+cbk_status cbk_rt_profile_end(struct cbk_rt_stream *stream);
+
 // ---- BLAS (CLBlast; absent when built without it) ------------------------------------------------
 
 struct cbk_rt_gemm {

@@ -23,6 +23,7 @@ static void free_stream(struct cbk_rt_stream *stream) {
     struct cbk_rt *rt = stream->device->rt;
     const struct cbk_rt_cl *cl = stream->device->cl;
     cbk_rt_kernels_finish(rt, &stream->kernels);
+    cbk_rt_profile_abandon(stream);
     cbk_rt_index_finish(stream);
     cbk_rt_staging_finish(stream);
     cbk_rt_stream_memory_finish(stream);
@@ -146,6 +147,7 @@ void cbk_rt_stream_destroy(struct cbk_rt_stream **handle) {
         // Its marker tells wake_stream when the work has ended; an error would have nobody to go to.
         (void)cbk_rt_close_batch(stream, NULL);
         if (stream->is_foreign) leave_queue(stream);
+        cbk_rt_profile_abandon(stream);
         stream->persistent_depth = 0;
         cbk_rt_take_returned(stream);
         cbk_rt_shelve_free_slabs(stream);

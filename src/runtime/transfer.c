@@ -145,12 +145,14 @@ cbk_status cbk_rt_copy(struct cbk_rt_stream *stream, struct cbk_rt_block *source
         goto done;
     }
     RT_TRY(cbk_rt_use_blocks(stream, accesses, 2));
+    cl_event event = NULL;
     CL_TRY(stream->device, stream->device->cl->clEnqueueCopyBuffer(
                                stream->queue, source->mem, destination->mem,
                                (size_t)(source->offset + source_offset),
                                (size_t)(destination->offset + destination_offset),
-                               (size_t)size_bytes, 0, NULL, NULL));
-    cbk_rt_note_command(stream, NULL);
+                               (size_t)size_bytes, 0, NULL, stream->profile ? &event : NULL));
+    cbk_rt_profile_note(stream, event, "copy");
+    cbk_rt_note_command(stream, event);
 done:
     cbk_os_unlock(&stream->mutex);
     return status;

@@ -246,6 +246,33 @@ static void test_queues_refused(void **state) {
     assert_null(stream);
 }
 
+static void count_record(void *user_data, const cbk_profile_record *record) {
+    if (record->end_ns >= record->start_ns && record->end_ns > 0) ++*(int *)user_data;
+}
+
+// A caller's queue is not changed for another one: it must take times itself.
+static void test_profiled_queue(void **state) {
+    (void)state;
+    cl_int code = CL_SUCCESS;
+    int count = 0;
+    cbk_stream *stream = NULL;
+    cbk_tensor *x = NULL;
+    assert_status(CBK_ERROR_UNSUPPORTED, cbk_profile_begin(side.stream, count_record, &count));
+    cl_command_queue timed = clCreateCommandQueue(side.foreign.context, side.foreign.id,
+                                                  CL_QUEUE_PROFILING_ENABLE, &code);
+    assert_non_null(timed);
+    assert_ok(cbk_opencl_stream(side.device, timed, &stream));
+    assert_ok(cbk_fill(stream, CBK_DTYPE_F32, 1, (int64_t[]){COUNT}, cbk_f(1), &x));
+    assert_ok(cbk_profile_begin(stream, count_record, &count));
+    add(stream, x, 2);
+    assert_ok(cbk_profile_end(stream));
+    assert_int_equal(count, 1);
+    assert_true(at(stream, x, COUNT - 1) == 3);
+    cbk_tensor_release(&x);
+    cbk_stream_release(&stream);
+    clReleaseCommandQueue(timed);
+}
+
 // ---- wrapping ----------------------------------------------------------------------------------
 
 static void test_wrap_views(void **state) {
@@ -740,6 +767,7 @@ int main(void) {
         TEST(test_references),
         TEST(test_stream_ends_at_work),
         TEST(test_queues_refused),
+        TEST(test_profiled_queue),
         TEST(test_wrap_views),
         TEST(test_wrap_refused),
         TEST(test_release_waits_for_work),
