@@ -44,6 +44,8 @@ RUN(copy, cbk_copy_into(bench->stream, IN(0), OUT))
 RUN(add, cbk_add_into(bench->stream, IN(0), IN(1), OUT))
 RUN(relu, cbk_relu_into(bench->stream, IN(0), OUT))
 RUN(gelu, cbk_gelu_into(bench->stream, IN(0), CBK_GELU_EXACT, OUT))
+RUN(gelu_backward, cbk_gelu_backward_into(bench->stream, IN(0), IN(1), CBK_GELU_EXACT, OUT))
+RUN(silu_backward, cbk_silu_backward_into(bench->stream, IN(0), IN(1), OUT))
 RUN(exp, cbk_exp_into(bench->stream, IN(0), OUT))
 RUN(tanh, cbk_tanh_into(bench->stream, IN(0), OUT))
 RUN(bcast_add, cbk_add_into(bench->stream, IN(0), IN(1), OUT))
@@ -69,6 +71,8 @@ static const struct bench_case cases[] = {
     FLAT("exp_f32_64Mi", run_exp, ARRAY_64Mi, 1, 1),
     FLAT("tanh_f32_64Mi", run_tanh, ARRAY_64Mi, 1, 1),
     FLAT("gelu_f32_64Mi", run_gelu, ARRAY_64Mi, 1, 1),
+    FLAT("gelu_backward_f32_64Mi", run_gelu_backward, ARRAY_64Mi, 2, 1),
+    FLAT("silu_backward_f32_64Mi", run_silu_backward, ARRAY_64Mi, 2, 1),
     FLAT("copy_f32_1GiB", run_copy, ARRAY_1GiB, 1, 1),
     FLAT("add_f32_1GiB", run_add, ARRAY_1GiB, 2, 1),
     FLAT("gelu_f32_1GiB", run_gelu, ARRAY_1GiB, 1, 1),

@@ -15,15 +15,21 @@
 //   KINDS    KIND(number,inputs,scalars,operator,out,a,b,c,p) for every distinct operation, without
 //            a space: operators and dtype words as pointwise.cl has them; scalars 0, 1, 2, or R for
 //            one that comes first; unused words are f32
-//   UNARY, BINARY, COMPARE, CAST, MOVE: which families of operators. ONLY_<class>: of which class
+//   UNARY, BINARY, COMPARE, CAST, MOVE, BACKWARD: which families of operators. ONLY_<class>: of which class
 //   GPU_FORM GPU form; ALIGNED must be given too
 
 #include "types.clh"
 #include "vector.clh"
-#ifdef UNARY
+#if defined(UNARY) || defined(BACKWARD)
 #include "math.clh"
 #include "special.clh"
+#endif
+#ifdef UNARY
 #include "unary_ops.clh"
+#include "activation_ops.clh"
+#endif
+#ifdef BACKWARD
+#include "backward_ops.clh"
 #endif
 #ifdef BINARY
 #include "power.clh"
@@ -114,6 +120,7 @@ static inline struct place locate(global const struct step *s, int v) {
 #define APPLY_1_2(OP, P) OP(va, SCALAR(P, 0), SCALAR(P, 1))
 #define APPLY_2_0(OP, P) OP(va, vb)
 #define APPLY_2_1(OP, P) OP(va, vb, SCALAR(P, 0))
+#define APPLY_2_2(OP, P) OP(va, vb, SCALAR(P, 0), SCALAR(P, 1))
 #define APPLY_3_0(OP, P) OP(va, vb, vc)
 
 // ---- the steps ----------------------------------------------------------------------------------

@@ -18,8 +18,8 @@
 //
 // Defines
 //   W         lanes (2, 4, 8, 16)
-//   UNARY, BINARY, COMPARE, TERNARY, CAST, CREATE or MOVE: which operators; ONLY_<class>: of which
-//             class (vector.clh). A compiler pays for what it reads
+//   UNARY, BINARY, COMPARE, TERNARY, CAST, CREATE, MOVE or BACKWARD: which operators;
+//             ONLY_<class>: of which class (vector.clh). A compiler pays for what it reads
 //   OP        operator's function, e.g. op_add_f32
 //   INPUTS    0..3; A, B, C and OUT are their dtype words
 //   SCALARS   0..2 arguments p0, p1 of the arithmetic type of dtype word P, after the inputs;
@@ -35,10 +35,15 @@
 #endif
 #include "types.clh"
 #include "vector.clh"
-#if defined(UNARY)
+#if defined(UNARY) || defined(BACKWARD)
 #include "math.clh"
 #include "special.clh"
+#ifdef UNARY
 #include "unary_ops.clh"
+#include "activation_ops.clh"
+#else
+#include "backward_ops.clh"
+#endif
 #elif defined(BINARY) || defined(TERNARY)
 #include "power.clh"
 #include "binary_ops.clh"
@@ -92,8 +97,10 @@
 #define APPLY() OP(va, S0, S1)
 #elif INPUTS == 2 && SCALARS == 0
 #define APPLY() OP(va, vb)
-#elif INPUTS == 2
+#elif INPUTS == 2 && SCALARS == 1
 #define APPLY() OP(va, vb, S0)
+#elif INPUTS == 2
+#define APPLY() OP(va, vb, S0, S1)
 #else
 #define APPLY() OP(va, vb, vc)
 #endif

@@ -26,7 +26,8 @@ enum {
     CBK_FAMILY_SOFTMAX = 0x0c,
     CBK_FAMILY_MATMUL = 0x0d,
     CBK_FAMILY_INDEX = 0x0e,
-    CBK_FAMILY_RANDOM = 0x0f
+    CBK_FAMILY_RANDOM = 0x0f,
+    CBK_FAMILY_ACTIVATION_BACKWARD = 0x10
 };
 
 enum {
@@ -88,6 +89,17 @@ enum {
     CBK_OP_LEAKY_RELU = 0x0228,
     CBK_OP_ELU = 0x0229,
     CBK_OP_HARD_SIGMOID = 0x022a,
+    CBK_OP_CELU = 0x022b,
+    CBK_OP_SELU = 0x022c,
+    CBK_OP_HARDTANH = 0x022d,
+    CBK_OP_HARDSWISH = 0x022e,
+    CBK_OP_RELU6 = 0x022f,
+    CBK_OP_SOFTSIGN = 0x0230,
+    CBK_OP_TANHSHRINK = 0x0231,
+    CBK_OP_SOFTSHRINK = 0x0232,
+    CBK_OP_HARDSHRINK = 0x0233,
+    CBK_OP_THRESHOLD = 0x0234,
+    CBK_OP_THRESHOLDED_RELU = 0x0235,
 
     // binary; the scalar form of 0x03nn is 0x04nn
     CBK_OP_ADD = 0x0300,
@@ -183,7 +195,32 @@ enum {
     CBK_OP_RANDOM_UNIFORM = 0x0f00,
     CBK_OP_RANDOM_NORMAL = 0x0f01,
     CBK_OP_RANDOM_BERNOULLI = 0x0f02,
-    CBK_OP_RANDOM_INTEGER = 0x0f03
+    CBK_OP_RANDOM_INTEGER = 0x0f03,
+
+    // gradients of activations: of what was saved (relu, sigmoid, tanh: the output; others: x) and
+    // of the output's gradient
+    CBK_OP_RELU_BACKWARD = 0x1000,
+    CBK_OP_SIGMOID_BACKWARD = 0x1001,
+    CBK_OP_TANH_BACKWARD = 0x1002,
+    CBK_OP_GELU_BACKWARD = 0x1003,
+    CBK_OP_LOG_SIGMOID_BACKWARD = 0x1004,
+    CBK_OP_SILU_BACKWARD = 0x1005,
+    CBK_OP_SOFTPLUS_BACKWARD = 0x1006,
+    CBK_OP_MISH_BACKWARD = 0x1007,
+    CBK_OP_LEAKY_RELU_BACKWARD = 0x1008,
+    CBK_OP_ELU_BACKWARD = 0x1009,
+    CBK_OP_HARD_SIGMOID_BACKWARD = 0x100a,
+    CBK_OP_HARDSWISH_BACKWARD = 0x100b,
+    CBK_OP_CELU_BACKWARD = 0x100c,
+    CBK_OP_SELU_BACKWARD = 0x100d,
+    CBK_OP_HARDTANH_BACKWARD = 0x100e,
+    CBK_OP_RELU6_BACKWARD = 0x100f,
+    CBK_OP_SOFTSIGN_BACKWARD = 0x1010,
+    CBK_OP_TANHSHRINK_BACKWARD = 0x1011,
+    CBK_OP_SOFTSHRINK_BACKWARD = 0x1012,
+    CBK_OP_HARDSHRINK_BACKWARD = 0x1013,
+    CBK_OP_THRESHOLD_BACKWARD = 0x1014,
+    CBK_OP_THRESHOLDED_RELU_BACKWARD = 0x1015
 };
 
 /// reshape, expand: one length may be -1 (reshape: inferred; expand: as the input's).
@@ -232,13 +269,24 @@ typedef struct cbk_diagonal_params {
 
 enum { CBK_GELU_EXACT = 0, CBK_GELU_TANH = 1 };
 
-/// Activations with constants. A left-out scalar has the default named at the operation.
+/// Activations with constants, and their backward forms. A left-out scalar has the default in
+/// parentheses.
+///
+///                      alpha                beta
+///     leaky_relu       slope (0.01)
+///     elu, celu        alpha (1)
+///     hard_sigmoid     slope (1/6)          offset (1/2)
+///     softplus         beta (1)             threshold (20)
+///     hardtanh         lowest (-1)          highest (1)
+///     softshrink,
+///     hardshrink       lambda (1/2)
+///     threshold        threshold (0)        value (0)
+///     thresholded_relu threshold (1)
 typedef struct cbk_activation_params {
     uint32_t struct_size;
     uint32_t variant; ///< gelu: CBK_GELU_*
-    cbk_scalar
-        alpha; ///< leaky_relu slope (0.01), elu alpha (1), hard_sigmoid (1/6), softplus beta (1)
-    cbk_scalar beta; ///< hard_sigmoid (1/2), softplus threshold (20)
+    cbk_scalar alpha;
+    cbk_scalar beta;
 } cbk_activation_params;
 
 /// Output dtype of is_nan, is_inf, is_finite, logical_not on numbers, any, all.

@@ -221,6 +221,165 @@ CBK_API cbk_status cbk_hard_sigmoid(cbk_stream *stream, const cbk_tensor *x,
                                     const cbk_activation_params *params, cbk_tensor **out);
 CBK_API cbk_status cbk_hard_sigmoid_into(cbk_stream *stream, const cbk_tensor *x,
                                          const cbk_activation_params *params, cbk_tensor *dst);
+/// max(x, 0) + min(0, alpha * (exp(x / alpha) - 1)). Dtypes: floats.
+CBK_API cbk_status cbk_celu(cbk_stream *stream, const cbk_tensor *x, double alpha,
+                            cbk_tensor **out);
+CBK_API cbk_status cbk_celu_into(cbk_stream *stream, const cbk_tensor *x, double alpha,
+                                 cbk_tensor *dst);
+/// s * (x > 0 ? x : a * (exp(x) - 1)) with s = 1.0507009873554805, a = 1.6732632423543772.
+/// Dtypes: floats.
+CBK_API cbk_status cbk_selu(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_selu_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// min(max(x, low), high); NaN stays NaN. Dtypes: floats.
+CBK_API cbk_status cbk_hardtanh(cbk_stream *stream, const cbk_tensor *x, double low, double high,
+                                cbk_tensor **out);
+CBK_API cbk_status cbk_hardtanh_into(cbk_stream *stream, const cbk_tensor *x, double low,
+                                     double high, cbk_tensor *dst);
+/// min(max(x, 0), 6); NaN stays NaN. Dtypes: floats.
+CBK_API cbk_status cbk_relu6(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_relu6_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// x * relu6(x + 3) / 6; 0 for -inf. Dtypes: floats.
+CBK_API cbk_status cbk_hardswish(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_hardswish_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// x / (1 + |x|); 1 or -1 for an infinite x. Dtypes: floats.
+CBK_API cbk_status cbk_softsign(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_softsign_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// x - tanh(x), accurate near 0. Dtypes: floats.
+CBK_API cbk_status cbk_tanhshrink(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_tanhshrink_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
+/// x - lambda above lambda, x + lambda below -lambda, else 0; NaN stays NaN. Dtypes: floats.
+CBK_API cbk_status cbk_softshrink(cbk_stream *stream, const cbk_tensor *x, double lambda,
+                                  cbk_tensor **out);
+CBK_API cbk_status cbk_softshrink_into(cbk_stream *stream, const cbk_tensor *x, double lambda,
+                                       cbk_tensor *dst);
+/// -lambda <= x <= lambda ? 0 : x. Dtypes: floats.
+CBK_API cbk_status cbk_hardshrink(cbk_stream *stream, const cbk_tensor *x, double lambda,
+                                  cbk_tensor **out);
+CBK_API cbk_status cbk_hardshrink_into(cbk_stream *stream, const cbk_tensor *x, double lambda,
+                                       cbk_tensor *dst);
+/// x <= threshold ? value : x. Dtypes: floats.
+CBK_API cbk_status cbk_threshold(cbk_stream *stream, const cbk_tensor *x, double threshold,
+                                 double value, cbk_tensor **out);
+CBK_API cbk_status cbk_threshold_into(cbk_stream *stream, const cbk_tensor *x, double threshold,
+                                      double value, cbk_tensor *dst);
+/// x <= alpha ? 0 : x. Dtypes: floats.
+CBK_API cbk_status cbk_thresholded_relu(cbk_stream *stream, const cbk_tensor *x, double alpha,
+                                        cbk_tensor **out);
+CBK_API cbk_status cbk_thresholded_relu_into(cbk_stream *stream, const cbk_tensor *x, double alpha,
+                                             cbk_tensor *dst);
+
+// ---- gradients of activations -----------------------------------------------------------------
+
+/// grad times the activation's derivative, in one launch: relu, sigmoid and tanh take the output
+/// that was saved, all others the input x; both operands broadcast. Constants as in the forward
+/// form. At a kink the derivative is that of the flat side (leaky_relu, elu, celu, selu: of the
+/// side below 0). A NaN that was saved gives NaN where the function is smooth there; where it is
+/// piecewise linear, NaN counts as on the piece that hands it on. Dtypes: floats; f16 and bf16 are
+/// computed in f32.
+
+CBK_API cbk_status cbk_relu_backward(cbk_stream *stream, const cbk_tensor *output,
+                                     const cbk_tensor *grad, cbk_tensor **out);
+CBK_API cbk_status cbk_relu_backward_into(cbk_stream *stream, const cbk_tensor *output,
+                                          const cbk_tensor *grad, cbk_tensor *dst);
+CBK_API cbk_status cbk_sigmoid_backward(cbk_stream *stream, const cbk_tensor *output,
+                                        const cbk_tensor *grad, cbk_tensor **out);
+CBK_API cbk_status cbk_sigmoid_backward_into(cbk_stream *stream, const cbk_tensor *output,
+                                             const cbk_tensor *grad, cbk_tensor *dst);
+CBK_API cbk_status cbk_tanh_backward(cbk_stream *stream, const cbk_tensor *output,
+                                     const cbk_tensor *grad, cbk_tensor **out);
+CBK_API cbk_status cbk_tanh_backward_into(cbk_stream *stream, const cbk_tensor *output,
+                                          const cbk_tensor *grad, cbk_tensor *dst);
+CBK_API cbk_status cbk_gelu_backward(cbk_stream *stream, const cbk_tensor *x,
+                                     const cbk_tensor *grad, uint32_t variant, cbk_tensor **out);
+CBK_API cbk_status cbk_gelu_backward_into(cbk_stream *stream, const cbk_tensor *x,
+                                          const cbk_tensor *grad, uint32_t variant,
+                                          cbk_tensor *dst);
+CBK_API cbk_status cbk_log_sigmoid_backward(cbk_stream *stream, const cbk_tensor *x,
+                                            const cbk_tensor *grad, cbk_tensor **out);
+CBK_API cbk_status cbk_log_sigmoid_backward_into(cbk_stream *stream, const cbk_tensor *x,
+                                                 const cbk_tensor *grad, cbk_tensor *dst);
+CBK_API cbk_status cbk_silu_backward(cbk_stream *stream, const cbk_tensor *x,
+                                     const cbk_tensor *grad, cbk_tensor **out);
+CBK_API cbk_status cbk_silu_backward_into(cbk_stream *stream, const cbk_tensor *x,
+                                          const cbk_tensor *grad, cbk_tensor *dst);
+CBK_API cbk_status cbk_mish_backward(cbk_stream *stream, const cbk_tensor *x,
+                                     const cbk_tensor *grad, cbk_tensor **out);
+CBK_API cbk_status cbk_mish_backward_into(cbk_stream *stream, const cbk_tensor *x,
+                                          const cbk_tensor *grad, cbk_tensor *dst);
+CBK_API cbk_status cbk_hardswish_backward(cbk_stream *stream, const cbk_tensor *x,
+                                          const cbk_tensor *grad, cbk_tensor **out);
+CBK_API cbk_status cbk_hardswish_backward_into(cbk_stream *stream, const cbk_tensor *x,
+                                               const cbk_tensor *grad, cbk_tensor *dst);
+CBK_API cbk_status cbk_selu_backward(cbk_stream *stream, const cbk_tensor *x,
+                                     const cbk_tensor *grad, cbk_tensor **out);
+CBK_API cbk_status cbk_selu_backward_into(cbk_stream *stream, const cbk_tensor *x,
+                                          const cbk_tensor *grad, cbk_tensor *dst);
+CBK_API cbk_status cbk_relu6_backward(cbk_stream *stream, const cbk_tensor *x,
+                                      const cbk_tensor *grad, cbk_tensor **out);
+CBK_API cbk_status cbk_relu6_backward_into(cbk_stream *stream, const cbk_tensor *x,
+                                           const cbk_tensor *grad, cbk_tensor *dst);
+CBK_API cbk_status cbk_softsign_backward(cbk_stream *stream, const cbk_tensor *x,
+                                         const cbk_tensor *grad, cbk_tensor **out);
+CBK_API cbk_status cbk_softsign_backward_into(cbk_stream *stream, const cbk_tensor *x,
+                                              const cbk_tensor *grad, cbk_tensor *dst);
+CBK_API cbk_status cbk_tanhshrink_backward(cbk_stream *stream, const cbk_tensor *x,
+                                           const cbk_tensor *grad, cbk_tensor **out);
+CBK_API cbk_status cbk_tanhshrink_backward_into(cbk_stream *stream, const cbk_tensor *x,
+                                                const cbk_tensor *grad, cbk_tensor *dst);
+CBK_API cbk_status cbk_softplus_backward(cbk_stream *stream, const cbk_tensor *x,
+                                         const cbk_tensor *grad,
+                                         const cbk_activation_params *params, cbk_tensor **out);
+CBK_API cbk_status cbk_softplus_backward_into(cbk_stream *stream, const cbk_tensor *x,
+                                              const cbk_tensor *grad,
+                                              const cbk_activation_params *params, cbk_tensor *dst);
+CBK_API cbk_status cbk_hard_sigmoid_backward(cbk_stream *stream, const cbk_tensor *x,
+                                             const cbk_tensor *grad,
+                                             const cbk_activation_params *params, cbk_tensor **out);
+CBK_API cbk_status cbk_hard_sigmoid_backward_into(cbk_stream *stream, const cbk_tensor *x,
+                                                  const cbk_tensor *grad,
+                                                  const cbk_activation_params *params,
+                                                  cbk_tensor *dst);
+CBK_API cbk_status cbk_leaky_relu_backward(cbk_stream *stream, const cbk_tensor *x,
+                                           const cbk_tensor *grad, double slope, cbk_tensor **out);
+CBK_API cbk_status cbk_leaky_relu_backward_into(cbk_stream *stream, const cbk_tensor *x,
+                                                const cbk_tensor *grad, double slope,
+                                                cbk_tensor *dst);
+CBK_API cbk_status cbk_elu_backward(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *grad,
+                                    double alpha, cbk_tensor **out);
+CBK_API cbk_status cbk_elu_backward_into(cbk_stream *stream, const cbk_tensor *x,
+                                         const cbk_tensor *grad, double alpha, cbk_tensor *dst);
+CBK_API cbk_status cbk_celu_backward(cbk_stream *stream, const cbk_tensor *x,
+                                     const cbk_tensor *grad, double alpha, cbk_tensor **out);
+CBK_API cbk_status cbk_celu_backward_into(cbk_stream *stream, const cbk_tensor *x,
+                                          const cbk_tensor *grad, double alpha, cbk_tensor *dst);
+CBK_API cbk_status cbk_thresholded_relu_backward(cbk_stream *stream, const cbk_tensor *x,
+                                                 const cbk_tensor *grad, double alpha,
+                                                 cbk_tensor **out);
+CBK_API cbk_status cbk_thresholded_relu_backward_into(cbk_stream *stream, const cbk_tensor *x,
+                                                      const cbk_tensor *grad, double alpha,
+                                                      cbk_tensor *dst);
+CBK_API cbk_status cbk_softshrink_backward(cbk_stream *stream, const cbk_tensor *x,
+                                           const cbk_tensor *grad, double lambda, cbk_tensor **out);
+CBK_API cbk_status cbk_softshrink_backward_into(cbk_stream *stream, const cbk_tensor *x,
+                                                const cbk_tensor *grad, double lambda,
+                                                cbk_tensor *dst);
+CBK_API cbk_status cbk_hardshrink_backward(cbk_stream *stream, const cbk_tensor *x,
+                                           const cbk_tensor *grad, double lambda, cbk_tensor **out);
+CBK_API cbk_status cbk_hardshrink_backward_into(cbk_stream *stream, const cbk_tensor *x,
+                                                const cbk_tensor *grad, double lambda,
+                                                cbk_tensor *dst);
+CBK_API cbk_status cbk_threshold_backward(cbk_stream *stream, const cbk_tensor *x,
+                                          const cbk_tensor *grad, double threshold,
+                                          cbk_tensor **out);
+CBK_API cbk_status cbk_threshold_backward_into(cbk_stream *stream, const cbk_tensor *x,
+                                               const cbk_tensor *grad, double threshold,
+                                               cbk_tensor *dst);
+CBK_API cbk_status cbk_hardtanh_backward(cbk_stream *stream, const cbk_tensor *x,
+                                         const cbk_tensor *grad, double low, double high,
+                                         cbk_tensor **out);
+CBK_API cbk_status cbk_hardtanh_backward_into(cbk_stream *stream, const cbk_tensor *x,
+                                              const cbk_tensor *grad, double low, double high,
+                                              cbk_tensor *dst);
 
 // ---- binary, with a tensor or a scalar ------------------------------------------------------
 

@@ -71,6 +71,21 @@ cbk_status cbk_infer_like(struct cbk_inference *inference, cbk_dtype dtype) {
     return cbk_meta_init(&inference->outputs[0], dtype, input->rank, input->shape);
 }
 
+cbk_status cbk_infer_pointwise(struct cbk_inference *inference, cbk_dtype dtype) {
+    const cbk_tensor_meta *first = cbk_input(inference, 0);
+    uint32_t rank = first->rank;
+    int64_t shape[CBK_MAX_RANK];
+    for (uint32_t i = 0; i < CBK_MAX_RANK; i++) shape[i] = first->shape[i];
+    for (uint32_t i = 1; i < inference->input_count; i++) {
+        cbk_status status = cbk_infer_broadcast(inference, i, &rank, shape);
+        if (status != CBK_OK) return status;
+    }
+    cbk_status status = cbk_meta_init(&inference->outputs[0], dtype, rank, shape);
+    if (status != CBK_OK) return status;
+    cbk_meta_pointwise_strides(&inference->outputs[0], inference->inputs, inference->input_count);
+    return CBK_OK;
+}
+
 cbk_status cbk_infer_bool(const struct cbk_inference *inference, cbk_dtype preferred,
                           cbk_dtype *in_out_dtype) {
     if (*in_out_dtype == CBK_DTYPE_NONE) {

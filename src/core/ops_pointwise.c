@@ -55,55 +55,15 @@ UNARY(sigmoid, SIGMOID)
 UNARY(log_sigmoid, LOG_SIGMOID)
 UNARY(silu, SILU)
 UNARY(mish, MISH)
+UNARY(selu, SELU)
+UNARY(hardswish, HARDSWISH)
+UNARY(relu6, RELU6)
+UNARY(softsign, SOFTSIGN)
+UNARY(tanhshrink, TANHSHRINK)
 UNARY(logical_not, LOGICAL_NOT)
 UNARY(is_nan, IS_NAN)
 UNARY(is_inf, IS_INF)
 UNARY(is_finite, IS_FINITE)
-
-// ---- activations with constants -----------------------------------------------------------------
-
-cbk_status cbk_gelu(cbk_stream *stream, const cbk_tensor *x, uint32_t variant, cbk_tensor **out) {
-    const cbk_activation_params params = {.struct_size = sizeof params, .variant = variant};
-    return run_unary(stream, CBK_OP_GELU, x, &params, sizeof params, out);
-}
-
-cbk_status cbk_gelu_into(cbk_stream *stream, const cbk_tensor *x, uint32_t variant,
-                         cbk_tensor *dst) {
-    const cbk_activation_params params = {.struct_size = sizeof params, .variant = variant};
-    return run_unary_into(stream, CBK_OP_GELU, x, &params, sizeof params, dst);
-}
-
-#define ACTIVATION(name, OP)                                                                       \
-    cbk_status cbk_##name(cbk_stream *stream, const cbk_tensor *x,                                 \
-                          const cbk_activation_params *params, cbk_tensor **out) {                 \
-        uint32_t size = params != NULL ? params->struct_size : 0;                                  \
-        return run_unary(stream, CBK_OP_##OP, x, params, size, out);                               \
-    }                                                                                              \
-    cbk_status cbk_##name##_into(cbk_stream *stream, const cbk_tensor *x,                          \
-                                 const cbk_activation_params *params, cbk_tensor *dst) {           \
-        uint32_t size = params != NULL ? params->struct_size : 0;                                  \
-        return run_unary_into(stream, CBK_OP_##OP, x, params, size, dst);                          \
-    }
-
-ACTIVATION(softplus, SOFTPLUS)
-ACTIVATION(hard_sigmoid, HARD_SIGMOID)
-
-#define SLOPED(name, OP)                                                                           \
-    cbk_status cbk_##name(cbk_stream *stream, const cbk_tensor *x, double alpha,                   \
-                          cbk_tensor **out) {                                                      \
-        const cbk_activation_params params = {.struct_size = sizeof params,                        \
-                                              .alpha = cbk_f(alpha)};                              \
-        return run_unary(stream, CBK_OP_##OP, x, &params, sizeof params, out);                     \
-    }                                                                                              \
-    cbk_status cbk_##name##_into(cbk_stream *stream, const cbk_tensor *x, double alpha,            \
-                                 cbk_tensor *dst) {                                                \
-        const cbk_activation_params params = {.struct_size = sizeof params,                        \
-                                              .alpha = cbk_f(alpha)};                              \
-        return run_unary_into(stream, CBK_OP_##OP, x, &params, sizeof params, dst);                \
-    }
-
-SLOPED(leaky_relu, LEAKY_RELU)
-SLOPED(elu, ELU)
 
 // ---- binary -------------------------------------------------------------------------------------
 

@@ -51,7 +51,7 @@ struct cbk_family {
 extern const struct cbk_family cbk_view_family, cbk_unary_family, cbk_binary_family,
     cbk_binary_scalar_family, cbk_compare_family, cbk_compare_scalar_family, cbk_ternary_family,
     cbk_cast_family, cbk_create_family, cbk_move_family, cbk_reduce_family, cbk_softmax_family,
-    cbk_matmul_family, cbk_index_family, cbk_random_family;
+    cbk_matmul_family, cbk_index_family, cbk_random_family, cbk_activation_backward_family;
 
 #define CBK_FAMILY(name, rows_of_it)                                                               \
     const struct cbk_family name = {rows_of_it, sizeof(rows_of_it) / sizeof *(rows_of_it)}
@@ -72,6 +72,12 @@ cbk_status cbk_infer_broadcast(const struct cbk_inference *inference, uint32_t i
 
 /// Output 0 like input 0 in shape, row-major.
 cbk_status cbk_infer_like(struct cbk_inference *inference, cbk_dtype dtype);
+
+/// Output 0 with the broadcast shape of all inputs and the strides rule of pointwise rows.
+cbk_status cbk_infer_pointwise(struct cbk_inference *inference, cbk_dtype dtype);
+
+/// The params of an activation or its backward form: fills in defaults, checks the variant.
+cbk_status cbk_infer_constants(struct cbk_inference *inference);
 
 /// A bool dtype asked for, or the given output's, or `preferred`, or the device's default.
 cbk_status cbk_infer_bool(const struct cbk_inference *inference, cbk_dtype preferred,

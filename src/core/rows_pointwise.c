@@ -7,28 +7,10 @@ enum {
     SMOOTH = CBK_ROW_POINTWISE | CBK_ROW_DIFFERENTIABLE,
 };
 
-// ---- shapes -------------------------------------------------------------------------------------
-
-/// The broadcast shape of all inputs, with the strides rule of pointwise rows.
-static cbk_status infer_broadcast_output(struct cbk_inference *inference, cbk_dtype dtype) {
-    const cbk_tensor_meta *first = cbk_input(inference, 0);
-    uint32_t rank = first->rank;
-    int64_t shape[CBK_MAX_RANK];
-    for (uint32_t i = 0; i < CBK_MAX_RANK; i++) shape[i] = first->shape[i];
-    for (uint32_t i = 1; i < inference->input_count; i++) {
-        cbk_status status = cbk_infer_broadcast(inference, i, &rank, shape);
-        if (status != CBK_OK) return status;
-    }
-    cbk_status status = cbk_meta_init(&inference->outputs[0], dtype, rank, shape);
-    if (status != CBK_OK) return status;
-    cbk_meta_pointwise_strides(&inference->outputs[0], inference->inputs, inference->input_count);
-    return CBK_OK;
-}
-
 static cbk_status infer_unary(struct cbk_inference *inference) {
     cbk_dtype dtype = cbk_input(inference, 0)->dtype;
     cbk_status status = cbk_infer_dtype(inference, dtype);
-    return status != CBK_OK ? status : infer_broadcast_output(inference, dtype);
+    return status != CBK_OK ? status : cbk_infer_pointwise(inference, dtype);
 }
 
 // ---- unary --------------------------------------------------------------------------------------
@@ -39,33 +21,11 @@ static cbk_status infer_unary_bool(struct cbk_inference *inference) {
     cbk_bool_params *params = &inference->params.boolean;
     cbk_status status = cbk_infer_dtype(inference, dtype);
     if (status == CBK_OK) status = cbk_infer_bool(inference, dtype, &params->out_dtype);
-    return status != CBK_OK ? status : infer_broadcast_output(inference, params->out_dtype);
+    return status != CBK_OK ? status : cbk_infer_pointwise(inference, params->out_dtype);
 }
 
 static cbk_status infer_activation(struct cbk_inference *inference) {
-    static const struct {
-        cbk_opcode opcode;
-        double alpha, beta;
-    } defaults[] = {
-        {CBK_OP_GELU, 0.0, 0.0},
-        {CBK_OP_SOFTPLUS, 1.0, 20.0},
-        {CBK_OP_LEAKY_RELU, 0.01, 0.0},
-        {CBK_OP_ELU, 1.0, 0.0},
-        {CBK_OP_HARD_SIGMOID, 1.0 / 6.0, 0.5},
-    };
-    cbk_activation_params *params = &inference->params.activation;
-    uint32_t variants = inference->info->opcode == CBK_OP_GELU ? 2 : 1;
-    if (params->variant >= variants) {
-        return cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "variant %u is unknown",
-                        (unsigned)params->variant);
-    }
-    for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++) {
-        if (defaults[i].opcode != inference->info->opcode) continue;
-        if (params->alpha.kind == CBK_SCALAR_NONE) params->alpha = cbk_f(defaults[i].alpha);
-        if (params->beta.kind == CBK_SCALAR_NONE) params->beta = cbk_f(defaults[i].beta);
-    }
-    cbk_status status = cbk_infer_scalar(&params->alpha, "alpha");
-    if (status == CBK_OK) status = cbk_infer_scalar(&params->beta, "beta");
+    cbk_status status = cbk_infer_constants(inference);
     return status != CBK_OK ? status : infer_unary(inference);
 }
 
@@ -119,6 +79,17 @@ static const struct cbk_row unary_rows[] = {
     ACTIVATION(CBK_OP_LEAKY_RELU, "leaky_relu"),
     ACTIVATION(CBK_OP_ELU, "elu"),
     ACTIVATION(CBK_OP_HARD_SIGMOID, "hard_sigmoid"),
+    ACTIVATION(CBK_OP_CELU, "celu"),
+    UNARY(CBK_OP_SELU, "selu", SMOOTH, CBK_FLOATS),
+    ACTIVATION(CBK_OP_HARDTANH, "hardtanh"),
+    UNARY(CBK_OP_HARDSWISH, "hardswish", SMOOTH, CBK_FLOATS),
+    UNARY(CBK_OP_RELU6, "relu6", SMOOTH, CBK_FLOATS),
+    UNARY(CBK_OP_SOFTSIGN, "softsign", SMOOTH, CBK_FLOATS),
+    UNARY(CBK_OP_TANHSHRINK, "tanhshrink", SMOOTH, CBK_FLOATS),
+    ACTIVATION(CBK_OP_SOFTSHRINK, "softshrink"),
+    ACTIVATION(CBK_OP_HARDSHRINK, "hardshrink"),
+    ACTIVATION(CBK_OP_THRESHOLD, "threshold"),
+    ACTIVATION(CBK_OP_THRESHOLDED_RELU, "thresholded_relu"),
 };
 CBK_FAMILY(cbk_unary_family, unary_rows);
 
@@ -180,7 +151,7 @@ static cbk_status infer_compare_output(struct cbk_inference *inference) {
     cbk_compare_params *params = &inference->params.compare;
     cbk_status status = cbk_infer_dtype(inference, dtype);
     if (status == CBK_OK) status = cbk_infer_bool(inference, CBK_DTYPE_NONE, &params->out_dtype);
-    return status != CBK_OK ? status : infer_broadcast_output(inference, params->out_dtype);
+    return status != CBK_OK ? status : cbk_infer_pointwise(inference, params->out_dtype);
 }
 
 static cbk_status infer_compare(struct cbk_inference *inference) {
@@ -220,7 +191,7 @@ static cbk_status infer_where(struct cbk_inference *inference) {
     cbk_status status = cbk_infer_dtype_in(cbk_input(inference, 0)->dtype, CBK_BOOLS, "mask");
     if (status == CBK_OK) status = cbk_infer_same_dtype(inference, 1, 2);
     if (status == CBK_OK) status = cbk_infer_dtype(inference, dtype);
-    return status != CBK_OK ? status : infer_broadcast_output(inference, dtype);
+    return status != CBK_OK ? status : cbk_infer_pointwise(inference, dtype);
 }
 
 static cbk_status infer_mask_fill(struct cbk_inference *inference) {
@@ -251,7 +222,7 @@ static cbk_status infer_cast(struct cbk_inference *inference) {
     cbk_dtype dtype = inference->params.cast.dtype;
     cbk_status status = cbk_infer_dtype(inference, cbk_input(inference, 0)->dtype);
     if (status == CBK_OK) status = cbk_check_storable(dtype);
-    return status != CBK_OK ? status : infer_broadcast_output(inference, dtype);
+    return status != CBK_OK ? status : cbk_infer_pointwise(inference, dtype);
 }
 
 static const struct cbk_row cast_rows[] = {

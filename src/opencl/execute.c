@@ -18,6 +18,7 @@ static const cbk_ocl_launcher launchers[] = {
     [CBK_FAMILY_MATMUL]         = cbk_ocl_matmul,
     [CBK_FAMILY_INDEX]          = cbk_ocl_index,
     [CBK_FAMILY_RANDOM]         = cbk_ocl_random,
+    [CBK_FAMILY_ACTIVATION_BACKWARD] = cbk_ocl_activation_backward,
 };
 // clang-format on
 

@@ -48,7 +48,7 @@ struct run {
     uint32_t count; ///< steps
     int32_t most_vectors;
     const char *word; ///< class of all operators; NULL: several
-    bool has_unary, has_binary, has_compare, has_cast, has_move;
+    bool has_unary, has_binary, has_compare, has_cast, has_move, has_backward;
     uint32_t kind_count;
     char kinds[MOST_KINDS][KIND_TEXT];
     uint32_t buffer_count;
@@ -71,6 +71,7 @@ static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines
     if (run->has_compare) cbk_rt_text_add(defines, " -DCOMPARE");
     if (run->has_cast) cbk_rt_text_add(defines, " -DCAST");
     if (run->has_move) cbk_rt_text_add(defines, " -DMOVE");
+    if (run->has_backward) cbk_rt_text_add(defines, " -DBACKWARD");
     cbk_rt_text_add(defines, " -DKINDS=");
     for (uint32_t i = 0; i < run->kind_count; i++)
         cbk_rt_text_add(defines, "KIND(%u,%s)", (unsigned)i, run->kinds[i]);
@@ -127,6 +128,7 @@ static bool find_kind(struct run *run, const struct cbk_ocl_pointwise *op, int32
     run->has_compare |= strcmp(op->family, "COMPARE") == 0;
     run->has_cast |= strcmp(op->family, "CAST") == 0 || strcmp(op->family, "CREATE") == 0;
     run->has_move |= strcmp(op->family, "MOVE") == 0;
+    run->has_backward |= strcmp(op->family, "BACKWARD") == 0;
     *out = (int32_t)i;
     return true;
 }

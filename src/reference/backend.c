@@ -20,6 +20,7 @@ static const cbk_ref_family families[] = {
     [CBK_FAMILY_MATMUL] = cbk_ref_matmul,
     [CBK_FAMILY_INDEX] = cbk_ref_index,
     [CBK_FAMILY_RANDOM] = cbk_ref_random,
+    [CBK_FAMILY_ACTIVATION_BACKWARD] = cbk_ref_activation_backward,
 };
 
 static const char *name(void *self) {

@@ -154,6 +154,11 @@ cbk_status cbk_ref_softmax(struct cbk_ref_stream *stream, const cbk_op *op);
 cbk_status cbk_ref_matmul(struct cbk_ref_stream *stream, const cbk_op *op);
 cbk_status cbk_ref_index(struct cbk_ref_stream *stream, const cbk_op *op);
 cbk_status cbk_ref_random(struct cbk_ref_stream *stream, const cbk_op *op);
+cbk_status cbk_ref_activation_backward(struct cbk_ref_stream *stream, const cbk_op *op);
+
+/// The unary rows that are activations, on floats (activation.c).
+cbk_status cbk_ref_activation(const cbk_op *op, const struct cbk_ref_view *x,
+                              const struct cbk_ref_view *out);
 
 /// Fails for an opcode that a family does not know.
 cbk_status cbk_ref_unknown(const cbk_op *op);

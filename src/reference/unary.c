@@ -6,8 +6,6 @@
 
 #define LOW(opcode) ((opcode)&0xff)
 
-#define PI 3.14159265358979323846
-
 // ---- floats ------------------------------------------------------------------------------------
 
 static double f_neg(double x) {
@@ -25,133 +23,28 @@ static double f_square(double x) {
 static double f_rsqrt(double x) {
     return 1 / sqrt(x);
 }
-static double f_relu(double x) {
-    return x < 0 ? 0 : x;
-}
-static double f_sigmoid(double x) {
-    return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x));
-}
-static double f_log_sigmoid(double x) {
-    return fmin(x, 0) - log1p(exp(-fabs(x)));
-}
-static double f_silu(double x) {
-    return x * f_sigmoid(x);
-}
-static double f_softplus(double x) {
-    return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
-}
-static double f_mish(double x) {
-    return x * tanh(f_softplus(x));
-}
 
 static double (*const float_functions[])(double) = {
-    [LOW(CBK_OP_NEG)] = f_neg,
-    [LOW(CBK_OP_ABS)] = fabs,
-    [LOW(CBK_OP_SIGN)] = f_sign,
-    [LOW(CBK_OP_RECIP)] = f_recip,
-    [LOW(CBK_OP_SQUARE)] = f_square,
-    [LOW(CBK_OP_SQRT)] = sqrt,
-    [LOW(CBK_OP_RSQRT)] = f_rsqrt,
-    [LOW(CBK_OP_EXP)] = exp,
-    [LOW(CBK_OP_EXPM1)] = expm1,
-    [LOW(CBK_OP_LOG)] = log,
-    [LOW(CBK_OP_LOG1P)] = log1p,
-    [LOW(CBK_OP_SIN)] = sin,
-    [LOW(CBK_OP_COS)] = cos,
-    [LOW(CBK_OP_TAN)] = tan,
-    [LOW(CBK_OP_ASIN)] = asin,
-    [LOW(CBK_OP_ACOS)] = acos,
-    [LOW(CBK_OP_ATAN)] = atan,
-    [LOW(CBK_OP_SINH)] = sinh,
-    [LOW(CBK_OP_COSH)] = cosh,
-    [LOW(CBK_OP_TANH)] = tanh,
-    [LOW(CBK_OP_ASINH)] = asinh,
-    [LOW(CBK_OP_ACOSH)] = acosh,
-    [LOW(CBK_OP_ATANH)] = atanh,
-    [LOW(CBK_OP_ERF)] = erf,
-    [LOW(CBK_OP_FLOOR)] = floor,
-    [LOW(CBK_OP_CEIL)] = ceil,
-    [LOW(CBK_OP_ROUND)] = rint,
+    [LOW(CBK_OP_NEG)] = f_neg,     [LOW(CBK_OP_ABS)] = fabs,        [LOW(CBK_OP_SIGN)] = f_sign,
+    [LOW(CBK_OP_RECIP)] = f_recip, [LOW(CBK_OP_SQUARE)] = f_square, [LOW(CBK_OP_SQRT)] = sqrt,
+    [LOW(CBK_OP_RSQRT)] = f_rsqrt, [LOW(CBK_OP_EXP)] = exp,         [LOW(CBK_OP_EXPM1)] = expm1,
+    [LOW(CBK_OP_LOG)] = log,       [LOW(CBK_OP_LOG1P)] = log1p,     [LOW(CBK_OP_SIN)] = sin,
+    [LOW(CBK_OP_COS)] = cos,       [LOW(CBK_OP_TAN)] = tan,         [LOW(CBK_OP_ASIN)] = asin,
+    [LOW(CBK_OP_ACOS)] = acos,     [LOW(CBK_OP_ATAN)] = atan,       [LOW(CBK_OP_SINH)] = sinh,
+    [LOW(CBK_OP_COSH)] = cosh,     [LOW(CBK_OP_TANH)] = tanh,       [LOW(CBK_OP_ASINH)] = asinh,
+    [LOW(CBK_OP_ACOSH)] = acosh,   [LOW(CBK_OP_ATANH)] = atanh,     [LOW(CBK_OP_ERF)] = erf,
+    [LOW(CBK_OP_FLOOR)] = floor,   [LOW(CBK_OP_CEIL)] = ceil,       [LOW(CBK_OP_ROUND)] = rint,
     [LOW(CBK_OP_TRUNC)] = trunc,
-    [LOW(CBK_OP_RELU)] = f_relu,
-    [LOW(CBK_OP_SIGMOID)] = f_sigmoid,
-    [LOW(CBK_OP_LOG_SIGMOID)] = f_log_sigmoid,
-    [LOW(CBK_OP_SILU)] = f_silu,
-    [LOW(CBK_OP_MISH)] = f_mish,
 };
-
-/// Constants of an activation, rounded to the tensor's dtype.
-struct constants {
-    uint32_t variant;
-    double alpha, beta;
-};
-
-static double gelu(double x, uint32_t variant) {
-    // (1 + tanh(y)) / 2 = sigmoid(2 y), which keeps its digits for negative y.
-    if (variant == CBK_GELU_TANH)
-        return x * f_sigmoid(2 * sqrt(2 / PI) * (x + 0.044715 * x * x * x));
-    return 0.5 * x * erfc(-x / sqrt(2.0));
-}
-
-static double activation(cbk_opcode opcode, double x, const struct constants *c) {
-    switch (opcode) {
-    case CBK_OP_GELU:
-        return gelu(x, c->variant);
-    case CBK_OP_LEAKY_RELU:
-        return x > 0 ? x : c->alpha * x;
-    case CBK_OP_ELU:
-        return x > 0 ? x : c->alpha * expm1(x);
-    case CBK_OP_HARD_SIGMOID: {
-        double line = c->alpha * x + c->beta;
-        return line < 0 ? 0 : line > 1 ? 1 : line; // NaN passes through
-    }
-    default: // softplus: beta is alpha, the threshold is beta
-        return c->alpha * x > c->beta ? x : f_softplus(c->alpha * x) / c->alpha;
-    }
-}
-
-static struct constants read_constants(const cbk_op *op, cbk_dtype dtype) {
-    const cbk_activation_params *params = op->params;
-    double alpha = 0, beta = 0;
-    switch (op->opcode) {
-    case CBK_OP_LEAKY_RELU:
-        alpha = 0.01;
-        break;
-    case CBK_OP_ELU:
-        alpha = 1;
-        break;
-    case CBK_OP_HARD_SIGMOID:
-        alpha = 1.0 / 6, beta = 0.5;
-        break;
-    case CBK_OP_SOFTPLUS:
-        alpha = 1, beta = 20;
-        break;
-    default:
-        break;
-    }
-    return (struct constants){params->variant, cbk_ref_scalar_float(params->alpha, alpha, dtype),
-                              cbk_ref_scalar_float(params->beta, beta, dtype)};
-}
-
-static bool is_activation(cbk_opcode opcode) {
-    return opcode == CBK_OP_GELU || opcode == CBK_OP_LEAKY_RELU || opcode == CBK_OP_ELU ||
-           opcode == CBK_OP_HARD_SIGMOID || opcode == CBK_OP_SOFTPLUS;
-}
 
 static cbk_status run_float(const cbk_op *op, const struct cbk_ref_view *x,
                             const struct cbk_ref_view *out) {
     uint32_t row = LOW(op->opcode);
-    bool has_constants = is_activation(op->opcode);
-    struct constants constants = {0};
-    if (has_constants)
-        constants = read_constants(op, x->dtype);
-    else if (row >= sizeof float_functions / sizeof *float_functions || !float_functions[row])
-        return cbk_ref_unknown(op);
+    if (row >= sizeof float_functions / sizeof *float_functions || !float_functions[row])
+        return cbk_ref_activation(op, x, out);
     for (int64_t i = 0; i < out->count; i++) {
         double value = cbk_ref_get_float(x->data, x->dtype, cbk_ref_at(x, i));
-        value =
-            has_constants ? activation(op->opcode, value, &constants) : float_functions[row](value);
-        cbk_ref_put_result(out->data, out->dtype, cbk_ref_at(out, i), value);
+        cbk_ref_put_result(out->data, out->dtype, cbk_ref_at(out, i), float_functions[row](value));
     }
     return CBK_OK;
 }

@@ -48,6 +48,9 @@ static const struct row rows[] = {
     {CBK_OP_IS_FINITE, test_numbers, 0, 0, 0}, {CBK_OP_RELU, test_numbers, 0, 0, 0},
     {CBK_OP_SIGMOID, test_floats, 7, 7, 1},    {CBK_OP_LOG_SIGMOID, test_floats, 6, 6, 1},
     {CBK_OP_SILU, test_floats, 8, 8, 128},     {CBK_OP_MISH, test_floats, 12, 12, 128},
+    {CBK_OP_SELU, test_floats, 4, 4, 1},       {CBK_OP_HARDSWISH, test_floats, 2, 4, 1},
+    {CBK_OP_RELU6, test_floats, 0, 0, 0},      {CBK_OP_SOFTSIGN, test_floats, 2, 4, 1},
+    {CBK_OP_TANHSHRINK, test_floats, 6, 6, 1},
 };
 
 static bool answers_bool(cbk_opcode opcode) {
@@ -107,6 +110,18 @@ static void add_activations(struct test_list *list) {
         {CBK_OP_HARD_SIGMOID, {.alpha = cbk_f(0.2), .beta = cbk_f(0.4)}, 1, 0, 1, 0, "0.2 0.4"},
         {CBK_OP_SOFTPLUS, {.alpha = {0}}, 8, 1, 0, 0, "default"},
         {CBK_OP_SOFTPLUS, {.alpha = cbk_f(2), .beta = cbk_f(4)}, 8, 1, 0, 0, "2 4"},
+        {CBK_OP_CELU, {.alpha = {0}}, 4, 1, 0, 0, "default"},
+        {CBK_OP_CELU, {.alpha = cbk_f(2)}, 5, 2, 0, 0, "2"},
+        {CBK_OP_HARDTANH, {.alpha = {0}}, 0, 0, 0, 0, "default"},
+        {CBK_OP_HARDTANH, {.alpha = cbk_f(0.3), .beta = cbk_f(2.1)}, 0, 0, 0, 0, "0.3 2.1"},
+        {CBK_OP_SOFTSHRINK, {.alpha = {0}}, 0, 0, 0, 0, "default"},
+        {CBK_OP_SOFTSHRINK, {.alpha = cbk_f(1.7)}, 0, 0, 0, 0, "1.7"},
+        {CBK_OP_HARDSHRINK, {.alpha = {0}}, 0, 0, 0, 0, "default"},
+        {CBK_OP_HARDSHRINK, {.alpha = cbk_f(2)}, 0, 0, 0, 0, "2"},
+        {CBK_OP_THRESHOLD, {.alpha = {0}}, 0, 0, 0, 0, "default"},
+        {CBK_OP_THRESHOLD, {.alpha = cbk_f(1), .beta = cbk_f(-0.3)}, 0, 0, 0, 0, "1 -0.3"},
+        {CBK_OP_THRESHOLDED_RELU, {.alpha = {0}}, 0, 0, 0, 0, "default"},
+        {CBK_OP_THRESHOLDED_RELU, {.alpha = cbk_f(0)}, 0, 0, 0, 0, "0"},
     };
     cbk_dtype dtypes[20];
     for (uint32_t i = 0; i < sizeof activations / sizeof *activations; i++) {

@@ -126,6 +126,22 @@ static const struct row rows[] = {
             WITH(activation, 1, NO_SCALAR, NO_SCALAR)),
     NO_WITH(ELU, "f16[2]", INVALID_ARGUMENT, "alpha has kind 9",
             WITH(activation, 0, {9, 0, {0}}, NO_SCALAR)),
+    NO_WITH(HARDTANH, "f32[2]", INVALID_ARGUMENT, "beta has kind 9",
+            WITH(activation, 0, NO_SCALAR, {9, 0, {0}})),
+    NO(RELU6, "i32[2]", DTYPE, "relu6: dtype is i32 (17); accepted are floats"),
+
+    // gradients of activations
+    OK(RELU_BACKWARD, "f32[2,3] f32[3]", "f32[2,3]"),
+    OK(GELU_BACKWARD, "bf16[2] bf16[]", "bf16[2]"),
+    NO(SILU_BACKWARD, "f32[2] f16[2]", DTYPE, "silu_backward: input 0 is f32, input 1 is f16"),
+    NO(SILU_BACKWARD, "i32[2] i32[2]", DTYPE, "accepted are floats"),
+    NO(MISH_BACKWARD, "f32[2] f32[3]", SHAPE, "do not broadcast"),
+    NO_WITH(GELU_BACKWARD, "f32[2] f32[2]", INVALID_ARGUMENT, "variant 2",
+            WITH(activation, 2, NO_SCALAR, NO_SCALAR)),
+    NO_WITH(TANH_BACKWARD, "f32[2] f32[2]", INVALID_ARGUMENT, "variant 1",
+            WITH(activation, 1, NO_SCALAR, NO_SCALAR)),
+    NO_WITH(ELU_BACKWARD, "f32[2] f32[2]", INVALID_ARGUMENT, "alpha has kind 9",
+            WITH(activation, 0, {9, 0, {0}}, NO_SCALAR)),
 
     // binary and comparison
     OK(ADD, "f32[2,3] f32[3]", "f32[2,3]"),

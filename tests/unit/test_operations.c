@@ -84,6 +84,7 @@ static const char *const families[] = {
     "Matrix product",
     "Indexing",
     "Random numbers",
+    "Gradients of activations",
 };
 
 static void append_dtypes(uint64_t dtypes, char *text) {

@@ -37,6 +37,9 @@ cbk_status cbk_ocl_scalar(cbk_scalar scalar, cbk_dtype dtype, uint64_t *out_bits
 /// unsigned integers.
 cbk_status cbk_ocl_scalar_bits(cbk_scalar scalar, cbk_dtype dtype, uint64_t *out_bits);
 
+/// The constants of an activation, as many scalars as `op` takes (activation.c).
+cbk_status cbk_ocl_set_constants(const cbk_activation_params *params, struct cbk_ocl_pointwise *op);
+
 /// Converts source to destination of the same shape, any dtypes and strides (cast.c).
 cbk_status cbk_ocl_convert(struct cbk_ocl_stream *stream, const struct cbk_ocl_operand *source,
                            const struct cbk_ocl_operand *destination);

@@ -59,6 +59,17 @@ static const struct unary_row unary_rows[] = {
     [LOW(CBK_OP_LEAKY_RELU)] = {"leaky_relu", .scalar_count = 1},
     [LOW(CBK_OP_ELU)] = {"elu", .scalar_count = 1},
     [LOW(CBK_OP_HARD_SIGMOID)] = {"hard_sigmoid", .scalar_count = 2},
+    [LOW(CBK_OP_CELU)] = {"celu", .scalar_count = 1},
+    [LOW(CBK_OP_SELU)] = {"selu"},
+    [LOW(CBK_OP_HARDTANH)] = {"hardtanh", .scalar_count = 2},
+    [LOW(CBK_OP_HARDSWISH)] = {"hardswish"},
+    [LOW(CBK_OP_RELU6)] = {"relu6"},
+    [LOW(CBK_OP_SOFTSIGN)] = {"softsign"},
+    [LOW(CBK_OP_TANHSHRINK)] = {"tanhshrink"},
+    [LOW(CBK_OP_SOFTSHRINK)] = {"softshrink", .scalar_count = 1},
+    [LOW(CBK_OP_HARDSHRINK)] = {"hardshrink", .scalar_count = 1},
+    [LOW(CBK_OP_THRESHOLD)] = {"threshold", .scalar_count = 2},
+    [LOW(CBK_OP_THRESHOLDED_RELU)] = {"thresholded_relu", .scalar_count = 1},
 };
 enum { UNARY_ROWS = sizeof unary_rows / sizeof *unary_rows };
 
@@ -87,15 +98,6 @@ static struct cbk_ocl_pointwise describe_unary(cbk_opcode opcode, uint32_t varia
     return op;
 }
 
-static cbk_status set_constants(const cbk_activation_params *params, struct cbk_ocl_pointwise *op) {
-    cbk_status status = CBK_OK;
-    if (op->scalar_count >= 1)
-        status = cbk_ocl_scalar(params->alpha, op->scalar_type, &op->scalars[0]);
-    if (op->scalar_count == 2 && status == CBK_OK)
-        status = cbk_ocl_scalar(params->beta, op->scalar_type, &op->scalars[1]);
-    return status;
-}
-
 cbk_status cbk_ocl_unary(struct cbk_ocl_stream *stream, const cbk_op *op) {
     const struct unary_row *row = &unary_rows[LOW(op->opcode)];
     struct cbk_ocl_operand operands[2] = {cbk_ocl_operand(op->outputs[0]),
@@ -110,7 +112,7 @@ cbk_status cbk_ocl_unary(struct cbk_ocl_stream *stream, const cbk_op *op) {
     bool has_params = op->params_size == sizeof(cbk_activation_params) && !row->gives_bool;
     uint32_t variant = has_params ? ((const cbk_activation_params *)op->params)->variant : 0;
     struct cbk_ocl_pointwise pointwise = describe_unary(op->opcode, variant, in, out);
-    cbk_status status = set_constants(op->params, &pointwise);
+    cbk_status status = cbk_ocl_set_constants(op->params, &pointwise);
     return status != CBK_OK ? status : cbk_ocl_pointwise(stream, &pointwise, operands);
 }
 
