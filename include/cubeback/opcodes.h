@@ -27,7 +27,8 @@ enum {
     CBK_FAMILY_MATMUL = 0x0d,
     CBK_FAMILY_INDEX = 0x0e,
     CBK_FAMILY_RANDOM = 0x0f,
-    CBK_FAMILY_ACTIVATION_BACKWARD = 0x10
+    CBK_FAMILY_ACTIVATION_BACKWARD = 0x10,
+    CBK_FAMILY_COMPACT = 0x14
 };
 
 enum {
@@ -220,7 +221,11 @@ enum {
     CBK_OP_SOFTSHRINK_BACKWARD = 0x1012,
     CBK_OP_HARDSHRINK_BACKWARD = 0x1013,
     CBK_OP_THRESHOLD_BACKWARD = 0x1014,
-    CBK_OP_THRESHOLDED_RELU_BACKWARD = 0x1015
+    CBK_OP_THRESHOLDED_RELU_BACKWARD = 0x1015,
+
+    // compaction: as many results as a mask has hits
+    CBK_OP_ARGWHERE = 0x1401,
+    CBK_OP_MASK_SELECT = 0x1402
 };
 
 /// reshape, expand: one length may be -1 (reshape: inferred; expand: as the input's).
@@ -387,6 +392,13 @@ typedef struct cbk_random_params {
     cbk_scalar a; ///< left out: 0 (Bernoulli: 1/2)
     cbk_scalar b; ///< left out: 1 (integers: 256)
 } cbk_random_params;
+
+/// argwhere, mask_select.
+typedef struct cbk_compact_params {
+    uint32_t struct_size;
+    cbk_dtype out_dtype; ///< of coordinates and of the number of hits; 0: the device's default int
+    int64_t length;      ///< rows of the result
+} cbk_compact_params;
 
 #ifdef __cplusplus
 }

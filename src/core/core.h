@@ -154,6 +154,7 @@ union cbk_params {
     cbk_matmul_params matmul;
     cbk_index_params index;
     cbk_random_params random;
+    cbk_compact_params compact;
 };
 
 /// One operation between validation and execution. Rows read inputs, normalise `params` in place

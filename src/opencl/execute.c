@@ -19,6 +19,7 @@ static const cbk_ocl_launcher launchers[] = {
     [CBK_FAMILY_INDEX]          = cbk_ocl_index,
     [CBK_FAMILY_RANDOM]         = cbk_ocl_random,
     [CBK_FAMILY_ACTIVATION_BACKWARD] = cbk_ocl_activation_backward,
+    [CBK_FAMILY_COMPACT]        = cbk_ocl_compact,
 };
 // clang-format on
 

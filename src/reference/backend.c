@@ -21,6 +21,7 @@ static const cbk_ref_family families[] = {
     [CBK_FAMILY_INDEX] = cbk_ref_index,
     [CBK_FAMILY_RANDOM] = cbk_ref_random,
     [CBK_FAMILY_ACTIVATION_BACKWARD] = cbk_ref_activation_backward,
+    [CBK_FAMILY_COMPACT] = cbk_ref_compact,
 };
 
 static const char *name(void *self) {

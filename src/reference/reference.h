@@ -159,6 +159,7 @@ cbk_status cbk_ref_activation_backward(struct cbk_ref_stream *stream, const cbk_
 /// The unary rows that are activations, on floats (activation.c).
 cbk_status cbk_ref_activation(const cbk_op *op, const struct cbk_ref_view *x,
                               const struct cbk_ref_view *out);
+cbk_status cbk_ref_compact(struct cbk_ref_stream *stream, const cbk_op *op);
 
 /// Fails for an opcode that a family does not know.
 cbk_status cbk_ref_unknown(const cbk_op *op);

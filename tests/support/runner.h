@@ -40,6 +40,7 @@ union test_params {
     cbk_matmul_params matmul;
     cbk_index_params index;
     cbk_random_params random;
+    cbk_compact_params compact;
 };
 
 struct test_spec {

@@ -85,6 +85,7 @@ static const char *const families[] = {
     "Indexing",
     "Random numbers",
     "Gradients of activations",
+    [CBK_FAMILY_COMPACT] = "Compaction",
 };
 
 static void append_dtypes(uint64_t dtypes, char *text) {

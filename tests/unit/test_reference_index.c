@@ -2,6 +2,8 @@
 
 #include "table.h"
 
+#include <math.h>
+
 static cbk_tensor *matrix(void) { // 0 1 2 / 3 4 5
     const int64_t shape[] = {2, 3};
     const int32_t data[] = {0, 1, 2, 3, 4, 5};
@@ -136,6 +138,28 @@ static void test_cat_and_where(void **state) {
     cbk_tensor_release(&b);
 }
 
+static void test_compaction(void **state) {
+    const cbk_compact_params params = CBK_INIT(cbk_compact_params, .length = 6);
+    cbk_tensor *x = matrix(), *mask = VECTOR(CBK_DTYPE_BOOL, uint8_t, 1, 0, 2);
+    cbk_tensor *out = NULL, *count = NULL;
+    (void)state;
+    assert_ok(cbk_count_nonzero(test_table_stream, x, NULL, &out));
+    EXPECT(out, CBK_DTYPE_I64, int64_t, 5);
+    assert_ok(cbk_argwhere(test_table_stream, x, &out));
+    EXPECT(out, CBK_DTYPE_I64, int64_t, 0, 1, 0, 2, 1, 0, 1, 1, 1, 2);
+    assert_ok(cbk_mask_select(test_table_stream, x, mask, &out));
+    EXPECT_I32(out, 0, 2, 3, 5);
+    assert_ok(cbk_mask_select_sized(test_table_stream, x, mask, &params, &out, &count));
+    EXPECT_I32(out, 0, 2, 3, 5, 0, 0);
+    EXPECT(count, CBK_DTYPE_I64, int64_t, 4);
+    cbk_tensor_release(&mask);
+    cbk_tensor_release(&x);
+    x = VECTOR(CBK_DTYPE_F32, float, -0.0f, NAN, 0, 1e-40f);
+    assert_ok(cbk_argwhere(test_table_stream, x, &out));
+    EXPECT(out, CBK_DTYPE_I64, int64_t, 1, 3);
+    cbk_tensor_release(&x);
+}
+
 static void test_arange(void **state) {
     cbk_tensor *out = NULL;
     (void)state;
@@ -150,7 +174,7 @@ int main(void) {
         cmocka_unit_test(test_views),        cmocka_unit_test(test_slice),
         cmocka_unit_test(test_gather),       cmocka_unit_test(test_updates),
         cmocka_unit_test(test_out_of_range), cmocka_unit_test(test_cat_and_where),
-        cmocka_unit_test(test_arange),
+        cmocka_unit_test(test_compaction),   cmocka_unit_test(test_arange),
     };
     return cmocka_run_group_tests(tests, test_table_open, test_table_close);
 }

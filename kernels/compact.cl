@@ -1,0 +1,306 @@
+#pragma OPENCL FP_CONTRACT OFF
+// compact: the places where a mask is not 0 (argwhere), or another tensor's elements there
+// (mask_select), in row-major order.
+//
+// The positions of the mask are cut into chunks. compact_count counts the hits of each. In
+// compact_write a chunk adds up the counts before its own: its hits go to the rows from there on, as
+// far as the result has rows. Rows past the last hit become 0, a share of them by each chunk; the
+// first chunk stores the number of hits.
+//
+// CPU form: a work-item does a chunk.
+// GPU form (GPU_FORM defined): a group does a chunk, in tiles of 4096 positions. A work-item looks at
+// 16 neighbours; a scan over the group gives each hit its place in a list, and the list is written by
+// neighbours side by side.
+//
+// Defines
+//   M       unsigned integer of a mask element's size: uchar ushort uint ulong
+//   E       unsigned integer of a result element's size, likewise
+//   SELECT  1: elements of `source`; 0: coordinates
+//   INDEX   int or long: the type of positions
+#include "types.clh"
+#include "axes.clh"
+
+struct compact_args {
+    struct axes axes;         // of the mask's shape; x: its strides, y: the source's
+    long mask_offset, source_offset, out_offset, counts_offset, total_offset;
+    long row_step, column_step; // of the result
+    long length;                // its rows; 0 if they have no columns
+    long chunk_length, chunks;
+    ulong significant;          // bits of a mask element that make it true
+    long total_size;            // bytes of the number of hits
+    long columns;               // of the result: 1, or the rank of the mask
+    long shape[MAX_AXES];       // of the mask, outermost first
+};
+
+static inline void store_total(global uchar *p, long at, long size, ulong total) {
+    switch (size) {
+    case 1: p[at] = (uchar)total; break;
+    case 2: ((global ushort *)p)[at] = (ushort)total; break;
+    case 4: ((global uint *)p)[at] = (uint)total; break;
+    default: ((global ulong *)p)[at] = total; break;
+    }
+}
+
+#ifdef GPU_FORM
+
+#define GROUP 256
+#define LANES 16
+#define TILE (GROUP * LANES)
+
+// Bit k: position first + k is a hit. A mask whose elements follow each other is read as vectors.
+static inline uint load_bits(global const M *mask, const struct compact_args *args, INDEX first,
+                             INDEX end) {
+    const struct axes *axes = &args->axes;
+    const bool is_run = axes->rank == 1 && axes->x[0] == 1;
+    uint bits = 0;
+    if (first >= end) return 0;
+    if (is_run && args->mask_offset % LANES == 0 && first + LANES <= end) {
+        M lanes[LANES];
+        vstore16(*(global const CAT(M, 16) *)(mask + args->mask_offset + first), 0, lanes);
+#pragma unroll
+        for (int k = 0; k < LANES; k++) bits |= (uint)((lanes[k] & args->significant) != 0) << k;
+        return bits;
+    }
+    mask += args->mask_offset;
+#pragma unroll 1
+    for (int k = 0; k < LANES && first + k < end; k++) {
+        const INDEX at = is_run ? first + k : axes_x(axes, first + k);
+        bits |= (uint)((mask[at] & args->significant) != 0) << k;
+    }
+    return bits;
+}
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+compact_count(global const M *restrict mask, global uint *restrict counts,
+              const struct compact_args args) {
+    local uint sums[GROUP];
+    const int item = (int)get_local_id(0);
+    const INDEX begin = (INDEX)(get_group_id(0) * args.chunk_length);
+    const INDEX end = (INDEX)min((long)begin + args.chunk_length, args.axes.count);
+    uint sum = 0;
+    for (INDEX i = begin + item * LANES; i < end; i += TILE)
+        sum += popcount(load_bits(mask, &args, i, end));
+    sums[item] = sum;
+    for (int h = GROUP / 2; h > 0; h >>= 1) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item < h) sums[item] += sums[item + h];
+    }
+    if (item == 0) counts[args.counts_offset + (long)get_group_id(0)] = sums[0];
+}
+
+// Entry e of the tile's hits: a row, or one coordinate of it.
+static inline void write_entry(global const E *source, global E *out,
+                               const struct compact_args *args, local const ushort *hits,
+                               INDEX tile, long row, int e) {
+#if SELECT
+    const INDEX position = tile + hits[e];
+    INDEX x, y;
+    if (args->axes.rank == 1)
+        y = position * (INDEX)args->axes.y[0];
+    else
+        axes_offsets(&args->axes, position, &x, &y);
+    out[args->out_offset + (row + e) * args->row_step] = source[args->source_offset + y];
+#else
+    const int hit = e / (int)args->columns, column = e - hit * (int)args->columns;
+    INDEX place = tile + hits[hit];
+    for (int axis = (int)args->columns - 1; axis > column; axis--) place /= (INDEX)args->shape[axis];
+    if (column > 0) place %= (INDEX)args->shape[column];
+    out[args->out_offset + (row + hit) * args->row_step + column * args->column_step] = (E)place;
+#endif
+}
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+compact_write(global const M *restrict mask, global const E *restrict source,
+              global E *restrict out, global uchar *restrict total_out,
+              global const uint *restrict counts, const struct compact_args args) {
+    local ulong before[GROUP], all[GROUP];
+    local uint scan[2][GROUP];
+    local ushort hits[TILE];
+    const int item = (int)get_local_id(0);
+    const long chunk = (long)get_group_id(0), columns = args.columns;
+    ulong sum_before = 0, sum_all = 0;
+    for (long i = item; i < args.chunks; i += GROUP) {
+        const uint count = counts[args.counts_offset + i];
+        sum_all += count;
+        sum_before += i < chunk ? count : 0;
+    }
+    before[item] = sum_before;
+    all[item] = sum_all;
+    for (int h = GROUP / 2; h > 0; h >>= 1) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item < h) {
+            before[item] += before[item + h];
+            all[item] += all[item + h];
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const long total = (long)all[0];
+    long row = (long)before[0];
+    if (chunk == 0 && item == 0)
+        store_total(total_out, args.total_offset, args.total_size, (ulong)total);
+
+    const INDEX begin = (INDEX)(chunk * args.chunk_length);
+    const INDEX end = (INDEX)min((long)begin + args.chunk_length, args.axes.count);
+    for (INDEX tile = begin; tile < end && row < args.length; tile += TILE) {
+        uint bits = load_bits(mask, &args, tile + item * LANES, end);
+        int from = 0;
+        scan[0][item] = popcount(bits);
+        for (int d = 1; d < GROUP; d <<= 1) {
+            barrier(CLK_LOCAL_MEM_FENCE);
+            scan[1 - from][item] = scan[from][item] + (item >= d ? scan[from][item - d] : 0);
+            from = 1 - from;
+        }
+        uint place = scan[from][item] - popcount(bits);
+        for (; bits != 0; bits &= bits - 1)
+            hits[place++] = (ushort)(item * LANES + 31 - clz(bits & (0u - bits)));
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const int found = (int)scan[from][GROUP - 1];
+        const int entries = (int)(min((long)found, args.length - row) * columns);
+        for (int e = item; e < entries; e += GROUP)
+            write_entry(source, out, &args, hits, tile, row, e);
+        row += found;
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+
+    const long share = (args.length + args.chunks - 1) / args.chunks;
+    const long last = min((chunk + 1) * share, args.length);
+    for (long r = max(chunk * share, total) + item; r < last; r += GROUP)
+        for (long c = 0; c < columns; c++)
+            out[args.out_offset + r * args.row_step + c * args.column_step] = 0;
+}
+
+#else
+
+// Positions of the chunk, from *begin to *end.
+static inline void chunk_range(const struct compact_args *args, long chunk, long *begin, long *end) {
+    *begin = chunk * args->chunk_length;
+    *end = min(*begin + args->chunk_length, args->axes.count);
+}
+
+// Positions from `i` on that lie along the innermost axis.
+static inline long run_length(const struct axes *axes, long i, long end) {
+    const long inner = axes->rank > 0 ? axes->shape[0] : 1;
+    return min(inner - i % inner, end - i);
+}
+
+kernel void compact_count(global const M *restrict mask, global uint *restrict counts,
+                          const struct compact_args args) {
+    const CAT(M, 16) significant = (CAT(M, 16))((M)args.significant);
+    const CAT(M, 16) one = (CAT(M, 16))((M)1), none = (CAT(M, 16))((M)0);
+    long begin, end;
+    uint16 sums = 0;
+    uint sum = 0;
+    chunk_range(&args, (long)get_global_id(0), &begin, &end);
+    for (long i = begin; i < end;) {
+        const long run = run_length(&args.axes, i, end), step = args.axes.x[0];
+        global const M *p = mask + args.mask_offset + axes_x(&args.axes, i);
+        long k = 0;
+        if (step == 1)
+            for (; k + 16 <= run; k += 16)
+                sums += convert_uint16((vload16(0, p + k) & significant) != none ? one : none);
+        for (; k < run; k++) sum += (p[k * step] & args.significant) != 0;
+        i += run;
+    }
+    uint lanes[16];
+    vstore16(sums, 0, lanes);
+    for (int k = 0; k < 16; k++) sum += lanes[k];
+    counts[args.counts_offset + (long)get_global_id(0)] = sum;
+}
+
+#define BLOCK 16
+
+// No hit among the next BLOCK positions of a mask of bytes; others are not asked.
+static inline bool is_empty(global const M *p) {
+    if (sizeof(M) != 1) return false;
+    const ulong2 words = as_ulong2(vload16(0, (global const uchar *)p));
+    return (words.x | words.y) == 0;
+}
+
+// Where a run's hits go.
+struct target {
+    global E *out;
+    long row_step, column_step, tail; // tail: columns before the last
+    long last;                        // first row that is not the chunk's
+    M significant;
+};
+
+// Position k writes row r; it is the next row only after a hit.
+static inline long write_one(global const M *p, long step, global const E *source, long source_step,
+                             const struct target *to, const long *places, long k, long r) {
+    global E *row = to->out + r * to->row_step;
+#if SELECT
+    *row = source[k * source_step];
+#else
+    for (long axis = 0; axis < to->tail; axis++) row[axis * to->column_step] = (E)places[axis];
+    row[to->tail * to->column_step] = (E)(places[to->tail] + k);
+#endif
+    return r + ((p[k * step] & to->significant) != 0);
+}
+
+// Writes the hits of `run` positions from row r on; returns the row after them. What the compiler
+// knows of the strides is worth its while.
+static inline long write_run(global const M *p, const long step, global const E *source,
+                             const long source_step, const struct target *to, const long *places,
+                             long run, long r) {
+    long k = 0;
+    for (; k + BLOCK <= run && r + BLOCK <= to->last; k += BLOCK) {
+        if (step == 1 && is_empty(p + k)) continue;
+#pragma unroll
+        for (int i = 0; i < BLOCK; i++)
+            r = write_one(p, step, source, source_step, to, places, k + i, r);
+    }
+    for (; k < run && r < to->last; k++)
+        r = write_one(p, step, source, source_step, to, places, k, r);
+    return r;
+}
+
+// The coordinates of position i.
+static inline void find_places(const struct compact_args *args, long i, long *places) {
+    for (long axis = args->columns - 1; axis >= 0; axis--) {
+        places[axis] = i % args->shape[axis];
+        i /= args->shape[axis];
+    }
+}
+
+kernel void compact_write(global const M *restrict mask, global const E *restrict source,
+                          global E *restrict out, global uchar *restrict total_out,
+                          global const uint *restrict counts, const struct compact_args args) {
+    const long chunk = (long)get_global_id(0), columns = args.columns;
+    long begin, end, row = 0, total = 0, places[MAX_AXES];
+    for (long i = 0; i < args.chunks; i++) {
+        const uint count = counts[args.counts_offset + i];
+        row += i < chunk ? count : 0;
+        total += count;
+    }
+    if (chunk == 0) store_total(total_out, args.total_offset, args.total_size, (ulong)total);
+    const struct target to = {out + args.out_offset, args.row_step, args.column_step,
+                              args.columns > 0 ? args.columns - 1 : 0,
+                              min(row + counts[args.counts_offset + chunk], args.length),
+                              (M)args.significant};
+
+    chunk_range(&args, chunk, &begin, &end);
+    for (long i = begin; i < end && row < to.last;) {
+        long run = run_length(&args.axes, i, end), x, y;
+        axes_offsets(&args.axes, i, &x, &y);
+        global const M *p = mask + args.mask_offset + x;
+        global const E *from = source + args.source_offset + y;
+#if !SELECT
+        find_places(&args, i, places);
+        run = min(run, args.shape[to.tail] - places[to.tail]);
+#endif
+        if (args.axes.x[0] == 1 && args.axes.y[0] == 1 && to.row_step == 1 && to.tail == 0) {
+            const struct target dense = {to.out, 1, 1, 0, to.last, to.significant};
+            row = write_run(p, 1, from, 1, &dense, places, run, row);
+        } else {
+            row = write_run(p, args.axes.x[0], from, args.axes.y[0], &to, places, run, row);
+        }
+        i += run;
+    }
+
+    const long share = (args.length + args.chunks - 1) / args.chunks;
+    for (long r = max(chunk * share, total); r < min((chunk + 1) * share, args.length); r++)
+        for (long c = 0; c < columns; c++)
+            to.out[r * args.row_step + c * args.column_step] = 0;
+}
+
+#endif
