@@ -159,6 +159,12 @@ typedef struct cbk_vtable {
     cbk_status (*memory_import)(void *self, void *stream, int32_t kind, void *memory,
                                 void (*release)(void *user_data), void *user_data,
                                 void **out_storage, uint64_t *out_size_bytes);
+
+    // random numbers again; NULL: cannot be told, cannot be set ---------------------------------
+    /// The state of the stream's next eager draw; struct_size is set.
+    cbk_status (*random_get_state)(void *self, void *stream, cbk_random_state *out);
+    /// Not called while the stream captures. The next seed ends it.
+    cbk_status (*random_set_state)(void *self, void *stream, const cbk_random_state *state);
 } cbk_vtable;
 
 /// Makes a backend of a vtable. The vtable is copied; `self` belongs to the backend from a

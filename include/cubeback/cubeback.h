@@ -196,6 +196,24 @@ CBK_API cbk_status cbk_supports_dtype(cbk_device *device, cbk_dtype dtype);
 /// Restarts the random numbers of all the device's streams from `seed`.
 CBK_API cbk_status cbk_seed(cbk_device *device, uint64_t seed);
 
+/// Where a stream's next draw of random numbers starts: Philox key and counter.
+typedef struct cbk_random_state {
+    uint32_t struct_size;
+    uint32_t reserved;
+    uint64_t seed;          ///< the key
+    uint64_t position;      ///< grows by one for every four elements drawn
+    uint64_t stream_number; ///< the upper half of the counter
+} cbk_random_state;
+
+/// The state that the stream's next draw has: to save with a model, or to draw the same again.
+/// Errors: CBK_ERROR_UNSUPPORTED on a backend that cannot tell.
+CBK_API cbk_status cbk_random_get_state(cbk_stream *stream, cbk_random_state *out);
+
+/// Draws of the stream go on from `state`, on this or another device, until the next cbk_seed,
+/// which gives the stream its own number back.
+/// Errors: CBK_ERROR_INVALID_STATE while the stream captures.
+CBK_API cbk_status cbk_random_set_state(cbk_stream *stream, const cbk_random_state *state);
+
 /// Exact figures of the device's memory, in bytes and blocks.
 typedef struct cbk_memory_info {
     uint32_t struct_size;

@@ -44,8 +44,7 @@ cbk_status cbk_stream_adopt(cbk_device *device, void *handle, uint64_t *out_numb
 
 // ---- tensors ------------------------------------------------------------------------------------
 
-/// Every element of the view lies within `capacity` elements.
-static bool lies_within(const cbk_tensor_meta *meta, int64_t capacity) {
+bool cbk_meta_lies_within(const cbk_tensor_meta *meta, int64_t capacity) {
     int64_t lowest = meta->offset, highest = meta->offset;
     if (meta->element_count == 0) return true;
     if (meta->offset < 0 || meta->offset >= capacity) return false;
@@ -66,7 +65,7 @@ static bool lies_within(const cbk_tensor_meta *meta, int64_t capacity) {
 static cbk_status check_view(const cbk_tensor_meta *meta, uint64_t storage_bytes) {
     const uint64_t most = INT64_MAX / (2 * CBK_MAX_RANK);
     const uint64_t elements = storage_bytes / cbk_dtype_size(meta->dtype);
-    if (lies_within(meta, (int64_t)(elements < most ? elements : most))) return CBK_OK;
+    if (cbk_meta_lies_within(meta, (int64_t)(elements < most ? elements : most))) return CBK_OK;
     char shape[CBK_SHAPE_TEXT], strides[CBK_SHAPE_TEXT];
     return cbk_fail(CBK_ERROR_SHAPE, 0,
                     "%s of %s with strides %s at element %lld goes beyond the memory's %llu bytes",

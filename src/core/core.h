@@ -80,6 +80,9 @@ bool cbk_meta_overlaps_itself(const cbk_tensor_meta *meta);
 /// Views of one storage have an element in common. Exact, or true as above.
 bool cbk_meta_overlap(const cbk_tensor_meta *a, const cbk_tensor_meta *b);
 
+/// Every element of the view lies within `capacity` elements, of at most 2^59.
+bool cbk_meta_lies_within(const cbk_tensor_meta *meta, int64_t capacity);
+
 /// CBK_OK for a dtype a tensor can have, else CBK_ERROR_DTYPE or CBK_ERROR_UNSUPPORTED.
 cbk_status cbk_check_storable(cbk_dtype dtype);
 

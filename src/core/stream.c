@@ -65,6 +65,48 @@ cbk_status cbk_flush(cbk_stream *stream) {
     return cbk_call_end(former, status);
 }
 
+// ---- random numbers -----------------------------------------------------------------------------
+
+cbk_status cbk_random_get_state(cbk_stream *stream, cbk_random_state *out) {
+    struct cbk_call former = cbk_call_begin("random_get_state", CBK_OP_NONE);
+    cbk_random_state state = {.struct_size = sizeof state};
+    cbk_status status = cbk_check_stream(stream);
+    if (status == CBK_OK) {
+        const cbk_vtable *vtable = cbk_stream_vtable(stream);
+        status = vtable->random_get_state != NULL
+                     ? vtable->random_get_state(cbk_stream_self(stream), stream->handle, &state)
+                     : cbk_fail_unsupported(stream->device->backend, "random_get_state");
+    }
+    if (status == CBK_OK) {
+        status = cbk_write_struct(&state, (uint32_t)sizeof state, "cbk_random_state", out);
+    }
+    return cbk_call_end(former, status);
+}
+
+static cbk_status set_random_state(cbk_stream *stream, const cbk_random_state *given) {
+    cbk_random_state state = {.struct_size = sizeof state};
+    cbk_status status = cbk_check_stream(stream);
+    if (status == CBK_OK && given == NULL) {
+        status = cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "state is NULL");
+    }
+    if (status == CBK_OK) {
+        status = cbk_read_struct(given, "cbk_random_state", &state, (uint32_t)sizeof state);
+    }
+    if (status != CBK_OK) return status;
+    if (stream->capture != NULL) {
+        return cbk_fail(CBK_ERROR_INVALID_STATE, 0, "the stream is capturing a graph");
+    }
+    const cbk_vtable *vtable = cbk_stream_vtable(stream);
+    return vtable->random_set_state != NULL
+               ? vtable->random_set_state(cbk_stream_self(stream), stream->handle, &state)
+               : cbk_fail_unsupported(stream->device->backend, "random_set_state");
+}
+
+cbk_status cbk_random_set_state(cbk_stream *stream, const cbk_random_state *state) {
+    struct cbk_call former = cbk_call_begin("random_set_state", CBK_OP_NONE);
+    return cbk_call_end(former, set_random_state(stream, state));
+}
+
 // ---- events -------------------------------------------------------------------------------------
 
 static cbk_status check_event(const cbk_event *event) {

@@ -218,6 +218,18 @@ static cbk_status ocl_seed(void *self, void *handle, uint64_t seed) {
     return CBK_OK;
 }
 
+static cbk_status ocl_random_get_state(void *self, void *stream, cbk_random_state *out) {
+    (void)self;
+    *out = *cbk_ocl_random_state(stream);
+    return CBK_OK;
+}
+
+static cbk_status ocl_random_set_state(void *self, void *stream, const cbk_random_state *state) {
+    (void)self;
+    *cbk_ocl_random_state(stream) = *state;
+    return CBK_OK;
+}
+
 // ---- the vtable ------------------------------------------------------------------------------
 
 // clang-format off
@@ -268,6 +280,8 @@ static const cbk_vtable ocl_vtable = {
     .seed               = ocl_seed,
     .memory_export      = cbk_ocl_memory_export,
     .memory_import      = cbk_ocl_memory_import,
+    .random_get_state   = ocl_random_get_state,
+    .random_set_state   = ocl_random_set_state,
 };
 // clang-format on
 

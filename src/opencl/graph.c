@@ -66,14 +66,14 @@ cbk_status cbk_ocl_graph_abort(void *self, void *handle) {
 static cbk_status replay(struct cbk_ocl_stream *stream, const struct cbk_ocl_graph *graph) {
     if (!graph->draws) return cbk_rt_graph_replay(graph->rt, NULL);
 
-    const struct cbk_ocl_random_start start = {cbk_ocl_random_position(stream),
-                                               stream->device->seed};
+    cbk_random_state *state = cbk_ocl_random_state(stream);
+    const struct cbk_ocl_random_start start = {state->position, state->seed};
     const struct cbk_rt_patch patch = {.node = graph->start_node,
                                        .arg = CBK_OCL_RANDOM_START_ARG,
                                        .value = &start,
                                        .size = sizeof start};
     cbk_status status = cbk_rt_graph_replay(graph->rt, &patch);
-    if (status == CBK_OK) stream->random_position += graph->position_count;
+    if (status == CBK_OK) state->position += graph->position_count;
     return status;
 }
 

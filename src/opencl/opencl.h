@@ -27,8 +27,8 @@ struct cbk_ocl_stream {
     struct cbk_rt_stream *rt;
     struct cbk_ocl_device *device;
     uint64_t number;          ///< of the stream within its device
-    uint64_t random_position; ///< next Philox position
-    uint64_t seed_generation; ///< when it differs from the device's, the position restarts at 0
+    cbk_random_state random;  ///< of the next draw; struct_size 0: not settled yet
+    uint64_t seed_generation; ///< when it differs from the device's, `random` starts anew
     struct cbk_ocl_draws draws;
     struct cbk_ocl_profile *profile; ///< while one is on (profile.c)
     struct cbk_ocl_small_launch *small_launches; ///< of the capture in progress (merge.h)
@@ -41,8 +41,8 @@ struct cbk_ocl_random_start {
 };
 #define CBK_OCL_RANDOM_START_ARG 1 ///< of random_start
 
-/// The next position that an eager draw would take.
-uint64_t cbk_ocl_random_position(struct cbk_ocl_stream *stream);
+/// The state of the next eager draw.
+cbk_random_state *cbk_ocl_random_state(struct cbk_ocl_stream *stream);
 
 /// A tensor as kernels see it.
 struct cbk_ocl_operand {

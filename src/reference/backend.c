@@ -91,6 +91,8 @@ static const cbk_vtable vtable = {
     .profile_end = cbk_ref_profile_end,
     .counters = cbk_ref_counters,
     .seed = cbk_ref_seed,
+    .random_get_state = cbk_ref_random_get_state,
+    .random_set_state = cbk_ref_random_set_state,
 };
 
 cbk_status cbk_ref_unknown(const cbk_op *op) {

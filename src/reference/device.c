@@ -206,6 +206,9 @@ cbk_status cbk_ref_stream_create(void *self, void *device, const cbk_stream_para
     if (!stream) return no_host_memory("stream_create", sizeof *stream);
     *stream = (struct cbk_ref_stream){.device = device, .number = number};
     stream->seed_generation = atomic_load(&stream->device->seed_generation);
+    stream->random = (cbk_random_state){.struct_size = sizeof stream->random,
+                                        .seed = atomic_load(&stream->device->seed),
+                                        .stream_number = number};
     *out_stream = stream;
     return CBK_OK;
 }

@@ -164,22 +164,40 @@ static void put(const struct draw *draw, const struct cbk_ref_view *out, int64_t
     }
 }
 
+/// The state of the next draw; a seed given since the last one starts it anew.
+static cbk_random_state *state_of(struct cbk_ref_stream *stream) {
+    const uint64_t generation = atomic_load(&stream->device->seed_generation);
+    if (stream->seed_generation != generation) {
+        stream->seed_generation = generation;
+        stream->random.seed = atomic_load(&stream->device->seed);
+        stream->random.position = 0;
+        stream->random.stream_number = stream->number;
+    }
+    return &stream->random;
+}
+
+cbk_status cbk_ref_random_get_state(void *self, void *stream, cbk_random_state *out) {
+    (void)self;
+    *out = *state_of(stream);
+    return CBK_OK;
+}
+
+cbk_status cbk_ref_random_set_state(void *self, void *stream, const cbk_random_state *state) {
+    (void)self;
+    *state_of(stream) = *state;
+    return CBK_OK;
+}
+
 cbk_status cbk_ref_random(struct cbk_ref_stream *stream, const cbk_op *op) {
     struct cbk_ref_view out = cbk_ref_view_of(op->outputs[0]);
-    struct cbk_ref_device *device = stream->device;
     struct draw draw;
     cbk_status status = prepare(op, out.dtype, &draw);
     if (status != CBK_OK) return status;
 
-    uint64_t generation = atomic_load(&device->seed_generation);
-    if (stream->seed_generation != generation) {
-        stream->seed_generation = generation;
-        stream->random_position = 0;
-    }
-    uint64_t seed = atomic_load(&device->seed);
+    cbk_random_state *state = state_of(stream);
     uint32_t words[4];
     for (int64_t i = 0; i < out.count; i++) {
-        if (i % 4 == 0) philox(stream->random_position++, stream->number, seed, words);
+        if (i % 4 == 0) philox(state->position++, state->stream_number, state->seed, words);
         put(&draw, &out, cbk_ref_at(&out, i), words, (int)(i % 4));
     }
     return CBK_OK;

@@ -37,7 +37,7 @@ struct cbk_ref_device {
 struct cbk_ref_stream {
     struct cbk_ref_device *device;
     uint64_t number;
-    uint64_t random_position;
+    cbk_random_state random; ///< of the next draw
     uint64_t seed_generation;
     bool has_index_error; ///< comes up at the next sync or read
     cbk_opcode index_opcode;
@@ -214,5 +214,7 @@ cbk_status cbk_ref_memory_usage(void *self, void *device, cbk_memory_info *out);
 cbk_status cbk_ref_memory_limit(void *self, void *device, uint64_t limit_bytes);
 cbk_status cbk_ref_counters(void *self, void *device, cbk_counters *out);
 cbk_status cbk_ref_seed(void *self, void *device, uint64_t seed);
+cbk_status cbk_ref_random_get_state(void *self, void *stream, cbk_random_state *out);
+cbk_status cbk_ref_random_set_state(void *self, void *stream, const cbk_random_state *state);
 
 #endif

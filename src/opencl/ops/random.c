@@ -127,12 +127,14 @@ static cbk_status set_parameters(const cbk_op *op, cbk_dtype dtype, uint64_t out
 
 // ---- launch -------------------------------------------------------------------------------------
 
-uint64_t cbk_ocl_random_position(struct cbk_ocl_stream *stream) {
-    if (stream->seed_generation != stream->device->seed_generation) {
-        stream->seed_generation = stream->device->seed_generation;
-        stream->random_position = 0;
+cbk_random_state *cbk_ocl_random_state(struct cbk_ocl_stream *stream) {
+    cbk_random_state *state = &stream->random;
+    const struct cbk_ocl_device *device = stream->device;
+    if (state->struct_size == 0 || stream->seed_generation != device->seed_generation) {
+        stream->seed_generation = device->seed_generation;
+        *state = CBK_INIT(cbk_random_state, .seed = device->seed, .stream_number = stream->number);
     }
-    return stream->random_position;
+    return state;
 }
 
 /// Records the launch that stores what the draws of the graph count from.
@@ -174,8 +176,9 @@ static cbk_status take_positions(struct cbk_ocl_stream *stream, const struct cbk
         args->start_offset =
             (int64_t)(cbk_rt_block_offset(*out_start) / sizeof(struct cbk_ocl_random_start));
     } else {
-        args->position = cbk_ocl_random_position(stream);
-        stream->random_position += count;
+        cbk_random_state *state = cbk_ocl_random_state(stream);
+        args->position = state->position;
+        state->position += count;
     }
 done:
     return status;
@@ -204,7 +207,8 @@ static int64_t plan(const struct cbk_rt_caps *caps, const struct program *progra
 cbk_status cbk_ocl_random(struct cbk_ocl_stream *stream, const cbk_op *op) {
     const struct cbk_rt_caps *caps = stream->device->caps;
     struct cbk_ocl_operand y = cbk_ocl_operand(op->outputs[0]);
-    struct random_args args = {.stream = stream->number, .seed = stream->device->seed};
+    const cbk_random_state *state = cbk_ocl_random_state(stream);
+    struct random_args args = {.stream = state->stream_number, .seed = state->seed};
     struct program program = {.draw = LOW(op->opcode), .y = y.meta->dtype, .is_gpu = !caps->is_cpu};
     cbk_status status = set_parameters(op, y.meta->dtype, args.parameters);
     if (status != CBK_OK) return status;
