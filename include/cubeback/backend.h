@@ -210,6 +210,10 @@ CBK_API void *cbk_tensor_storage(const cbk_tensor *tensor);
 /// Bytes that storage for the tensor must have.
 CBK_API uint64_t cbk_tensor_storage_bytes(const cbk_tensor *tensor);
 
+/// Bytes of the tensor's elements in row-major order, as write and read move them; of a quantized
+/// tensor the serialised values, block scales, global scale, which its storage holds just so.
+CBK_API uint64_t cbk_tensor_data_bytes(const cbk_tensor *tensor);
+
 /// Attaches storage made by storage_alloc; core owns it from then on.
 /// Errors: CBK_ERROR_INVALID_STATE if there is one already.
 CBK_API cbk_status cbk_tensor_attach(cbk_tensor *tensor, void *storage);

@@ -310,11 +310,12 @@ typedef struct cbk_tensor_params {
     uint32_t rank;
     uint32_t flags; ///< CBK_TENSOR_PITCHED
     int64_t shape[CBK_MAX_RANK];
-    const cbk_quant *quant; ///< of CBK_DTYPE_QUANT, else NULL
+    const cbk_quant *quant; ///< of CBK_DTYPE_QUANT, else NULL; copied
 } cbk_tensor_params;
 
 /// Creates a tensor with undefined contents, row-major. Its memory is taken in the order of
-/// `stream`.
+/// `stream`. A quantized tensor can be written, read and moved to other devices, as its serialised
+/// bytes: values, block scales (both row-major), global scale; no operation takes it yet.
 /// Errors: CBK_ERROR_SHAPE, CBK_ERROR_DTYPE, CBK_ERROR_OVERFLOW, CBK_ERROR_OUT_OF_MEMORY.
 CBK_API cbk_status cbk_tensor_create(cbk_stream *stream, const cbk_tensor_params *params,
                                      cbk_tensor **out);

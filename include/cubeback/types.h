@@ -132,7 +132,7 @@ static inline cbk_scalar cbk_u(uint64_t value) {
     return s;
 }
 
-/// How a CBK_DTYPE_QUANT tensor stores its values.
+/// What a CBK_DTYPE_QUANT tensor holds: integers (q..) or small floats (e..) with a scale per block.
 enum {
     CBK_QUANT_Q8F = 1,
     CBK_QUANT_Q8S = 2,
@@ -144,15 +144,21 @@ enum {
     CBK_QUANT_E5M2 = 8,
     CBK_QUANT_E2M1 = 9
 };
-enum { CBK_QUANT_NATIVE = 1, CBK_QUANT_PACKED_NATIVE = 2, CBK_QUANT_PACKED_U32 = 3 };
+enum {
+    CBK_QUANT_NATIVE = 1,        ///< a byte each: 8-bit values
+    CBK_QUANT_PACKED_NATIVE = 2, ///< two e2m1 to a byte
+    CBK_QUANT_PACKED_U32 = 3     ///< 32 / bits values to a word, the first in its lowest bits
+};
 typedef struct cbk_quant {
     uint32_t struct_size;
     uint32_t value;               ///< CBK_QUANT_Q8F ...
-    uint32_t store;               ///< CBK_QUANT_NATIVE ...
-    int32_t packed_axis;          ///< axis along which several values share one element
-    int64_t block[CBK_MAX_RANK];  ///< lengths of a scale's block; 0: the whole axis
-    cbk_dtype scale_dtype;        ///< of the block scales
-    cbk_dtype global_scale_dtype; ///< 0: there is no global scale
+    uint32_t store;               ///< CBK_QUANT_*; 0: native for 8-bit values, else packed in u32
+    int32_t packed_axis;          ///< axis along which several values share one element; its
+                                  ///< length is a multiple of their number
+    int64_t block[CBK_MAX_RANK];  ///< lengths of a scale's block, which divide the axes; 0: the
+                                  ///< whole axis
+    cbk_dtype scale_dtype;        ///< of the block scales: f32, f16, bf16, f8e4m3; 0: f32
+    cbk_dtype global_scale_dtype; ///< f32; 0: there is no global scale
 } cbk_quant;
 
 /// Static text for any number, "unknown status" for one this version does not know. Any thread.

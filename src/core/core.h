@@ -86,6 +86,15 @@ bool cbk_meta_lies_within(const cbk_tensor_meta *meta, int64_t capacity);
 /// CBK_OK for a dtype a tensor can have, else CBK_ERROR_DTYPE or CBK_ERROR_UNSUPPORTED.
 cbk_status cbk_check_storable(cbk_dtype dtype);
 
+// ---- quantized tensors (quant.c) ----------------------------------------------------------------
+
+/// Refuses what no version of this struct means; fills in its defaults.
+cbk_status cbk_quant_check(cbk_quant *quant);
+/// cbk_quant_check for a tensor of the shape of `meta`: axes become non-negative, blocks explicit.
+cbk_status cbk_quant_fit(cbk_quant *quant, const cbk_tensor_meta *meta);
+/// Serialised bytes: values, block scales, global scale. meta->quant has passed cbk_quant_fit.
+uint64_t cbk_quant_bytes(const cbk_tensor_meta *meta);
+
 /// An axis counted from either end; `rank` axes exist.
 cbk_status cbk_check_axis(int64_t axis, uint32_t rank, int32_t *out_axis);
 

@@ -184,6 +184,7 @@ static cbk_status get_usage(cbk_device *device, cbk_dtype dtype, const cbk_quant
             return cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "dtype quant comes without a cbk_quant");
         }
         cbk_status status = cbk_read_struct(given, "cbk_quant", &quant, (uint32_t)sizeof quant);
+        if (status == CBK_OK) status = cbk_quant_check(&quant);
         if (status != CBK_OK) return status;
     } else if (cbk_dtype_size(dtype) == 0) {
         return cbk_fail(CBK_ERROR_DTYPE, 0, "dtype %u is unknown", (unsigned)dtype);

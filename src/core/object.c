@@ -167,6 +167,7 @@ static void drop_storage(struct cbk_storage *storage) {
     if (handle != NULL) backend->vtable.storage_free(backend->self, device->handle, handle);
     struct cbk_poison *poison = atomic_load_explicit(&storage->poison, memory_order_acquire);
     cbk_core_free(backend, poison, sizeof *poison);
+    cbk_core_free(backend, storage->quant, sizeof *storage->quant);
     cbk_capture_release(backend, storage->capture);
     cbk_core_free(backend, storage, sizeof(struct cbk_storage_and_tensor));
     cbk_device_release(&device);
@@ -199,6 +200,7 @@ void cbk_tensor_make_local(cbk_device *device, const cbk_tensor_meta *meta,
     atomic_init(&storage->poison, NULL);
     storage->device = device;
     storage->capture = NULL;
+    storage->quant = NULL;
     init_tensor(&memory->tensor, storage, meta, 0);
 }
 
@@ -208,6 +210,16 @@ cbk_status cbk_tensor_make(cbk_stream *stream, const cbk_tensor_meta *meta, cbk_
     if (both == NULL) return CBK_ERROR_OUT_OF_HOST_MEMORY;
     cbk_tensor_make_local(cbk_device_retain(stream->device), meta, both);
     both->storage.capture = cbk_capture_retain(stream->capture);
+    if (meta->quant != NULL) {
+        both->storage.quant = cbk_core_alloc(stream->device->backend, sizeof(cbk_quant));
+        if (both->storage.quant == NULL) {
+            cbk_tensor *failed = &both->tensor;
+            cbk_tensor_release(&failed);
+            return CBK_ERROR_OUT_OF_HOST_MEMORY;
+        }
+        *both->storage.quant = *meta->quant;
+        both->tensor.meta.quant = both->storage.quant;
+    }
     *out = &both->tensor;
     return CBK_OK;
 }
@@ -255,11 +267,19 @@ void *cbk_tensor_storage(const cbk_tensor *tensor) {
 uint64_t cbk_tensor_storage_bytes(const cbk_tensor *tensor) {
     if (!cbk_object_is(tensor, CBK_TAG_TENSOR) || tensor->meta.element_count == 0) return 0;
     const cbk_tensor_meta *meta = &tensor->meta;
+    if (meta->quant != NULL) return cbk_quant_bytes(meta);
     int64_t elements = meta->offset + 1; // up to and including the last one
     for (uint32_t i = 0; i < meta->rank; i++) {
         if (meta->strides[i] > 0) elements += (meta->shape[i] - 1) * meta->strides[i];
     }
     return (uint64_t)elements * cbk_dtype_size(meta->dtype);
+}
+
+uint64_t cbk_tensor_data_bytes(const cbk_tensor *tensor) {
+    if (!cbk_object_is(tensor, CBK_TAG_TENSOR)) return 0;
+    const cbk_tensor_meta *meta = &tensor->meta;
+    return meta->quant != NULL ? cbk_quant_bytes(meta)
+                               : (uint64_t)meta->element_count * cbk_dtype_size(meta->dtype);
 }
 
 cbk_status cbk_tensor_attach(cbk_tensor *tensor, void *storage) {
@@ -305,10 +325,10 @@ void cbk_tensor_pass_poison(const cbk_tensor *from, cbk_tensor *to) {
 }
 
 void cbk_tensor_heal(cbk_tensor *tensor) {
-    const uint64_t bytes =
-        (uint64_t)tensor->meta.element_count * cbk_dtype_size(tensor->meta.dtype);
     // Only a tensor with its own storage is known to cover all of it.
-    if (tensor->is_view || bytes != cbk_tensor_storage_bytes(tensor)) return;
+    if (tensor->is_view || cbk_tensor_data_bytes(tensor) != cbk_tensor_storage_bytes(tensor)) {
+        return;
+    }
     atomic_store_explicit(&tensor->storage->poisoned, false, memory_order_release);
 }
 

@@ -88,6 +88,7 @@ struct cbk_storage {
     _Atomic(void *) handle;              ///< the backend's; NULL while none is attached
     struct cbk_capture *capture;         ///< the one it was made in, or NULL
     _Atomic(struct cbk_poison *) poison; ///< set once, lives as long as the storage
+    cbk_quant *quant;                    ///< of its tensor; NULL unless that is quantized
 };
 
 struct cbk_tensor {

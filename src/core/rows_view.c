@@ -8,9 +8,9 @@ static cbk_status set_view(struct cbk_inference *inference, uint32_t rank, const
                            const int64_t *strides, int64_t offset) {
     cbk_tensor_meta *output = &inference->outputs[0];
     const cbk_tensor_meta *input = cbk_input(inference, 0);
-    cbk_status status = cbk_meta_init(output, input->dtype, rank, shape);
+    cbk_status status = cbk_infer_dtype(inference, input->dtype);
+    if (status == CBK_OK) status = cbk_meta_init(output, input->dtype, rank, shape);
     if (status != CBK_OK) return status;
-    output->quant = input->quant;
     if (output->element_count == 0) return CBK_OK; // no storage: row-major, offset 0
     memcpy(output->strides, strides, rank * sizeof *strides);
     output->offset = offset;

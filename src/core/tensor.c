@@ -53,6 +53,28 @@ static cbk_status create_pitched(cbk_stream *stream, cbk_dtype dtype, uint32_t r
     return cbk_tensor_make_stored(stream, &meta, out);
 }
 
+static cbk_status create_quantized(cbk_stream *stream, const cbk_tensor_params *params,
+                                   cbk_tensor **out) {
+    cbk_quant quant = {.struct_size = sizeof quant};
+    cbk_tensor_meta meta;
+    if (params->quant == NULL) {
+        return cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "dtype quant comes without a cbk_quant");
+    }
+    if (params->flags != 0) {
+        return cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "a quantized tensor has no padded rows");
+    }
+    cbk_status status =
+        cbk_read_struct(params->quant, "cbk_quant", &quant, (uint32_t)sizeof quant);
+    if (status == CBK_OK) {
+        status = cbk_meta_init(&meta, CBK_DTYPE_U8, params->rank, params->shape);
+    }
+    if (status == CBK_OK) status = cbk_quant_fit(&quant, &meta);
+    if (status != CBK_OK) return status;
+    meta.dtype = CBK_DTYPE_QUANT;
+    meta.quant = &quant;
+    return cbk_tensor_make_stored(stream, &meta, out);
+}
+
 static cbk_status create(cbk_stream *stream, const cbk_tensor_params *given, cbk_tensor **out) {
     cbk_tensor_params params = {.struct_size = sizeof params};
     cbk_status status = cbk_check_out(out);
@@ -69,6 +91,7 @@ static cbk_status create(cbk_stream *stream, const cbk_tensor_params *given, cbk
         return cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "quant is given with dtype %s",
                         cbk_dtype_name(params.dtype));
     }
+    if (params.dtype == CBK_DTYPE_QUANT) return create_quantized(stream, &params, out);
     if ((params.flags & CBK_TENSOR_PITCHED) == 0) {
         return create_stored(stream, params.dtype, params.rank, params.shape, out);
     }
@@ -125,12 +148,8 @@ static void clean_bools(cbk_dtype dtype, const void *data, size_t count, void *o
     }
 }
 
-static uint64_t data_bytes(const cbk_tensor *tensor) {
-    return (uint64_t)tensor->meta.element_count * cbk_dtype_size(tensor->meta.dtype);
-}
-
 static cbk_status check_data(const cbk_tensor *tensor, const void *data, uint64_t size_bytes) {
-    const uint64_t needed = data_bytes(tensor);
+    const uint64_t needed = cbk_tensor_data_bytes(tensor);
     if (size_bytes != needed) {
         char text[CBK_SHAPE_TEXT];
         return cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "data has %llu bytes, %s of %s has %llu",
@@ -144,7 +163,7 @@ static cbk_status check_data(const cbk_tensor *tensor, const void *data, uint64_
 
 /// Sizes are checked.
 static cbk_status write_data(cbk_stream *stream, cbk_tensor *tensor, const void *data) {
-    const size_t bytes = (size_t)data_bytes(tensor);
+    const size_t bytes = (size_t)cbk_tensor_data_bytes(tensor);
     const size_t count = (size_t)tensor->meta.element_count;
     const cbk_dtype dtype = tensor->meta.dtype;
     cbk_backend *backend = stream->device->backend;
@@ -273,7 +292,7 @@ cbk_status cbk_tensor_read_many(cbk_stream *stream, const cbk_read_request *requ
 
 static cbk_status copy_through_host(cbk_stream *from, const cbk_tensor *tensor, cbk_stream *to,
                                     cbk_tensor *destination) {
-    const size_t bytes = (size_t)data_bytes(tensor);
+    const size_t bytes = (size_t)cbk_tensor_data_bytes(tensor);
     cbk_backend *backend = from->device->backend;
     void *data = cbk_core_alloc(backend, bytes);
     if (data == NULL) return CBK_ERROR_OUT_OF_HOST_MEMORY;
@@ -286,7 +305,8 @@ static cbk_status copy_through_host(cbk_stream *from, const cbk_tensor *tensor, 
 static cbk_status copy_across(cbk_stream *from, const cbk_tensor *tensor, cbk_stream *to,
                               cbk_tensor *destination) {
     cbk_backend *backend = from->device->backend;
-    if (backend != to->device->backend || backend->vtable.copy_device == NULL) {
+    if (backend != to->device->backend || backend->vtable.copy_device == NULL ||
+        tensor->meta.quant != NULL) {
         return copy_through_host(from, tensor, to, destination);
     }
     cbk_tensor *dense = NULL;
@@ -308,10 +328,12 @@ static cbk_status to_device(cbk_stream *from, const cbk_tensor *tensor, cbk_stre
     if (status == CBK_OK) status = cbk_check_tensor(tensor, "tensor");
     if (status == CBK_OK) status = cbk_check_same_device(from, tensor, "the tensor");
     if (status != CBK_OK) return status;
-    if (from->device == to->device) return cbk_copy(to, tensor, out);
+    const cbk_tensor_meta *meta = &tensor->meta;
+    if (from->device == to->device && meta->quant == NULL) return cbk_copy(to, tensor, out);
     if (cbk_tensor_is_poisoned(tensor)) return cbk_fail_poisoned(tensor, "the tensor");
-    status =
-        create_stored(to, tensor->meta.dtype, tensor->meta.rank, tensor->meta.shape, &destination);
+    status = meta->quant != NULL
+                 ? cbk_tensor_make_stored(to, meta, &destination)
+                 : create_stored(to, meta->dtype, meta->rank, meta->shape, &destination);
     if (status == CBK_OK && tensor->meta.element_count != 0) {
         status = copy_across(from, tensor, to, destination);
     }

@@ -27,13 +27,12 @@ static cbk_status plain_usage(struct cbk_ocl_device *device, cbk_dtype dtype,
     case CBK_DTYPE_F64:
         if (device->caps->has_f64) *out_usage = CBK_USAGE_STORAGE | CBK_USAGE_ARITHMETIC;
         return CBK_OK;
+    case CBK_DTYPE_QUANT: // no kernel takes one yet
     case CBK_DTYPE_BF16:
     case CBK_DTYPE_F8E4M3:
     case CBK_DTYPE_F8E5M2:
         *out_usage = CBK_USAGE_STORAGE;
         return CBK_OK;
-    case CBK_DTYPE_QUANT:
-        return CBK_OK; // no quantized kernels: not even stored
     default:
         *out_usage = CBK_USAGE_STORAGE | CBK_USAGE_ARITHMETIC;
         return CBK_OK;

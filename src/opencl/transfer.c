@@ -8,14 +8,14 @@ static uint64_t element_size(const cbk_tensor_meta *meta) {
 cbk_status cbk_ocl_write(void *self, void *handle, const cbk_tensor *tensor, const void *data) {
     (void)self;
     struct cbk_ocl_stream *stream = handle;
-    struct cbk_ocl_operand target = cbk_ocl_operand(tensor), dense;
-    const cbk_tensor_meta *meta = target.meta;
-    uint64_t size = (uint64_t)meta->element_count * element_size(meta);
+    const cbk_tensor_meta *meta = cbk_tensor_metadata(tensor);
+    const uint64_t size = cbk_tensor_data_bytes(tensor);
 
     if (cbk_tensor_is_contiguous(tensor))
-        return cbk_rt_write(stream->rt, target.block, (uint64_t)meta->offset * element_size(meta),
-                            data, size);
+        return cbk_rt_write(stream->rt, cbk_tensor_storage(tensor),
+                            (uint64_t)meta->offset * element_size(meta), data, size);
 
+    struct cbk_ocl_operand target = cbk_ocl_operand(tensor), dense;
     cbk_tensor_meta dense_meta;
     cbk_status status = cbk_ocl_temporary(stream, meta, &dense_meta, &dense);
     if (status != CBK_OK) return status;
@@ -29,14 +29,14 @@ cbk_status cbk_ocl_write(void *self, void *handle, const cbk_tensor *tensor, con
 /// in order first.
 static cbk_status plan_read(struct cbk_ocl_stream *stream, const cbk_backend_read *request,
                             struct cbk_rt_read *out, struct cbk_rt_block **out_temporary) {
-    struct cbk_ocl_operand source = cbk_ocl_operand(request->tensor), dense;
-    const cbk_tensor_meta *meta = source.meta;
-    *out = (struct cbk_rt_read){.block = source.block,
+    const cbk_tensor_meta *meta = cbk_tensor_metadata(request->tensor);
+    *out = (struct cbk_rt_read){.block = cbk_tensor_storage(request->tensor),
                                 .offset_bytes = (uint64_t)meta->offset * element_size(meta),
                                 .data = request->data,
-                                .size_bytes = (uint64_t)meta->element_count * element_size(meta)};
+                                .size_bytes = cbk_tensor_data_bytes(request->tensor)};
     if (cbk_tensor_is_contiguous(request->tensor)) return CBK_OK;
 
+    struct cbk_ocl_operand source = cbk_ocl_operand(request->tensor), dense;
     cbk_tensor_meta dense_meta;
     cbk_status status = cbk_ocl_temporary(stream, meta, &dense_meta, &dense);
     if (status != CBK_OK) return status;

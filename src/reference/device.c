@@ -108,8 +108,8 @@ void cbk_ref_device_close(void *self, void *device) {
 cbk_status cbk_ref_dtype_usage(void *self, void *device, cbk_dtype dtype, const cbk_quant *quant,
                                uint32_t *out_usage) {
     (void)self, (void)device, (void)quant;
-    bool is_stored = cbk_dtype_size(dtype) != 0;
-    bool is_computed = is_stored && dtype != CBK_DTYPE_F8E4M3 && dtype != CBK_DTYPE_F8E5M2 &&
+    bool is_stored = cbk_dtype_size(dtype) != 0 || dtype == CBK_DTYPE_QUANT;
+    bool is_computed = is_stored && dtype != CBK_DTYPE_QUANT && dtype != CBK_DTYPE_F8E4M3 && dtype != CBK_DTYPE_F8E5M2 &&
                        cbk_ref_kind_of(dtype) != CBK_REF_BOOL;
     *out_usage = (is_stored ? CBK_USAGE_STORAGE : 0) | (is_computed ? CBK_USAGE_ARITHMETIC : 0);
     return CBK_OK;
@@ -249,6 +249,10 @@ cbk_status cbk_ref_write(void *self, void *handle, const cbk_tensor *tensor, con
         cbk_ref_record_write(stream);
         return CBK_OK;
     }
+    if (to.dtype == CBK_DTYPE_QUANT) {
+        memcpy(to.data, data, (size_t)cbk_tensor_data_bytes(tensor));
+        return CBK_OK;
+    }
     for (int64_t i = 0; i < to.count; i++) {
         int64_t at = cbk_ref_at(&to, i);
         if (is_bool)
@@ -268,10 +272,13 @@ cbk_status cbk_ref_read(void *self, void *handle, const cbk_backend_read *reques
     for (uint32_t r = 0; r < count; r++) {
         struct cbk_ref_view from = cbk_ref_view_of(requests[r].tensor);
         int64_t size = cbk_dtype_size(from.dtype);
+        if (from.dtype == CBK_DTYPE_QUANT)
+            memcpy(requests[r].data, from.data,
+                   (size_t)cbk_tensor_data_bytes(requests[r].tensor));
         for (int64_t i = 0; i < from.count; i++)
             memcpy((char *)requests[r].data + i * size, from.data + cbk_ref_at(&from, i) * size,
                    (size_t)size);
-        atomic_fetch_add(&stream->device->bytes_read, (uint64_t)(from.count * size));
+        atomic_fetch_add(&stream->device->bytes_read, cbk_tensor_data_bytes(requests[r].tensor));
     }
     return CBK_OK;
 }
