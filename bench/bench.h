@@ -79,6 +79,7 @@ struct bench_table {
 struct bench_table bench_pointwise_cases(void);
 struct bench_table bench_reduce_cases(void);
 struct bench_table bench_index_cases(void);
+struct bench_table bench_order_cases(void);
 struct bench_table bench_matmul_cases(void);
 struct bench_table bench_host_cases(void);
 struct bench_table bench_graph_cases(void);

@@ -28,6 +28,7 @@ enum {
     CBK_FAMILY_INDEX = 0x0e,
     CBK_FAMILY_RANDOM = 0x0f,
     CBK_FAMILY_ACTIVATION_BACKWARD = 0x10,
+    CBK_FAMILY_SCAN = 0x12,
     CBK_FAMILY_COMPACT = 0x14
 };
 
@@ -223,6 +224,12 @@ enum {
     CBK_OP_THRESHOLD_BACKWARD = 0x1014,
     CBK_OP_THRESHOLDED_RELU_BACKWARD = 0x1015,
 
+    // scans
+    CBK_OP_CUMSUM = 0x1200,
+    CBK_OP_CUMPROD = 0x1201,
+    CBK_OP_CUMMAX = 0x1202,
+    CBK_OP_CUMMIN = 0x1203,
+
     // compaction: as many results as a mask has hits
     CBK_OP_ARGWHERE = 0x1401,
     CBK_OP_MASK_SELECT = 0x1402
@@ -399,6 +406,14 @@ typedef struct cbk_compact_params {
     cbk_dtype out_dtype; ///< of coordinates and of the number of hits; 0: the device's default int
     int64_t length;      ///< rows of the result
 } cbk_compact_params;
+
+typedef struct cbk_scan_params {
+    uint32_t struct_size;
+    int32_t axis;
+    uint32_t exclusive;  ///< 1: without the element itself; the first result is the identity
+    uint32_t reversed;   ///< 1: from the end of the axis to its start
+    cbk_dtype out_dtype; ///< cumsum, cumprod; 0: the input's
+} cbk_scan_params;
 
 #ifdef __cplusplus
 }

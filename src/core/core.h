@@ -167,6 +167,7 @@ union cbk_params {
     cbk_index_params index;
     cbk_random_params random;
     cbk_compact_params compact;
+    cbk_scan_params scan;
 };
 
 /// One operation between validation and execution. Rows read inputs, normalise `params` in place

@@ -22,6 +22,7 @@ static const cbk_ref_family families[] = {
     [CBK_FAMILY_RANDOM] = cbk_ref_random,
     [CBK_FAMILY_ACTIVATION_BACKWARD] = cbk_ref_activation_backward,
     [CBK_FAMILY_COMPACT] = cbk_ref_compact,
+    [CBK_FAMILY_SCAN] = cbk_ref_scan,
 };
 
 static const char *name(void *self) {

@@ -160,6 +160,7 @@ cbk_status cbk_ref_activation_backward(struct cbk_ref_stream *stream, const cbk_
 cbk_status cbk_ref_activation(const cbk_op *op, const struct cbk_ref_view *x,
                               const struct cbk_ref_view *out);
 cbk_status cbk_ref_compact(struct cbk_ref_stream *stream, const cbk_op *op);
+cbk_status cbk_ref_scan(struct cbk_ref_stream *stream, const cbk_op *op);
 
 /// Fails for an opcode that a family does not know.
 cbk_status cbk_ref_unknown(const cbk_op *op);

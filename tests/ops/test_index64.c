@@ -85,6 +85,11 @@ static void add_reductions(struct test_list *list, enum test_view view) {
     spec.tolerance = test_ulps(CBK_DTYPE_F32, 28, 1);
     test_set_params(&spec, axis, .axis = view % 3);
     add(list, spec, "");
+    spec.opcode = CBK_OP_CUMSUM;
+    spec.inputs[0] = test_input(CBK_DTYPE_I32, view, TEST_EDGES, 3, 3, 40, 30);
+    spec.tolerance.closeness = TEST_BITS;
+    test_set_params(&spec, scan, .axis = view % 3, .reversed = view % 2);
+    add(list, spec, "");
     spec.opcode = CBK_OP_MATMUL;
     spec.input_count = 2;
     spec.params_size = 0;

@@ -308,6 +308,7 @@ static bool device_has_dtypes(const struct test_spec *spec) {
     if (spec->opcode >> 8 == CBK_FAMILY_CREATE) made = spec->params.create.dtype;
     if (spec->opcode >> 8 == CBK_FAMILY_RANDOM) made = spec->params.random.dtype;
     if (spec->opcode >> 8 == CBK_FAMILY_REDUCE) made = spec->params.reduce.out_dtype;
+    if (spec->opcode >> 8 == CBK_FAMILY_SCAN) made = spec->params.scan.out_dtype;
     return !made || cbk_supports_dtype(device, made) != CBK_ERROR_UNSUPPORTED;
 }
 

@@ -41,6 +41,7 @@ union test_params {
     cbk_index_params index;
     cbk_random_params random;
     cbk_compact_params compact;
+    cbk_scan_params scan;
 };
 
 struct test_spec {

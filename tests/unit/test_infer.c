@@ -62,6 +62,7 @@ struct row {
         cbk_matmul_params matmul;
         cbk_index_params index;
         cbk_random_params random;
+        cbk_scan_params scan;
     } params;
 };
 
@@ -214,6 +215,18 @@ static const struct row rows[] = {
     NO(CAT, "f32[2] f16[2]", DTYPE, "agree"),
     NO(CAT, "f32[] f32[]", AXIS, "axis 0 of a tensor of rank 0"),
     NO(CAT, "", INVALID_ARGUMENT, "cat: 0 inputs; it takes at least 1"),
+
+    // scans
+    OK_WITH(CUMSUM, "f32[2,3]", "f32[2,3]", WITH(scan, -1, 0, 0, 0)),
+    OK_WITH(CUMSUM, "i8[2,0]", "i64[2,0]", WITH(scan, 1, 1, 1, I64)),
+    OK_WITH(CUMPROD, "bf16[3]", "f32[3]", WITH(scan, 0, 0, 0, F32)),
+    NO_WITH(CUMSUM, "f32[3]", DTYPE, "out_dtype is i32", WITH(scan, 0, 0, 0, I32)),
+    NO_WITH(CUMMAX, "f16[3]", DTYPE, "out_dtype is f32", WITH(scan, 0, 0, 0, F32)),
+    NO_WITH(CUMSUM, "f32[2,3]", AXIS, "cumsum: axis 2 of a tensor of rank 2",
+            WITH(scan, 2, 0, 0, 0)),
+    NO_WITH(CUMMIN, "f32[3]", INVALID_ARGUMENT, "exclusive is 2", WITH(scan, 0, 2, 0, 0)),
+    NO_WITH(CUMMIN, "f32[3]", INVALID_ARGUMENT, "reversed is 3", WITH(scan, 0, 0, 3, 0)),
+    NO(CUMSUM, "bool[3]", DTYPE, "cumsum: dtype is bool"),
 
     // reductions
     OK(SUM, "f32[2,3]", "f32[]"),

@@ -86,6 +86,7 @@ static const char *const families[] = {
     "Random numbers",
     "Gradients of activations",
     [CBK_FAMILY_COMPACT] = "Compaction",
+    [CBK_FAMILY_SCAN] = "Scans",
 };
 
 static void append_dtypes(uint64_t dtypes, char *text) {

@@ -61,3 +61,27 @@ bool cbk_ocl_axes_are_aligned(const struct cbk_ocl_axes *axes, int64_t lanes) {
         if (axes->x[d] % lanes != 0) return false;
     return true;
 }
+
+bool cbk_ocl_axes_are_aligned_y(const struct cbk_ocl_axes *axes, int64_t lanes) {
+    for (int64_t d = 0; d < axes->rank; d++)
+        if (axes->y[d] % lanes != 0) return false;
+    return true;
+}
+
+void cbk_ocl_axes_beside(const cbk_tensor_meta *x, const cbk_tensor_meta *y, uint32_t axis,
+                         struct cbk_ocl_axes *out) {
+    cbk_ocl_axes_init(out);
+    for (uint32_t i = x->rank; i-- > 0;)
+        if (i != axis) cbk_ocl_axes_add(out, x->shape[i], x->strides[i], y->strides[i]);
+    cbk_ocl_axes_sort(out);
+}
+
+void cbk_ocl_move_last(const cbk_tensor_meta *from, uint32_t axis, cbk_tensor_meta *out) {
+    *out = *from;
+    for (uint32_t i = axis; i + 1 < from->rank; i++) {
+        out->shape[i] = from->shape[i + 1];
+        out->strides[i] = from->strides[i + 1];
+    }
+    out->shape[from->rank - 1] = from->shape[axis];
+    out->strides[from->rank - 1] = from->strides[axis];
+}

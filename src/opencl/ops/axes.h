@@ -21,11 +21,20 @@ void cbk_ocl_axes_add(struct cbk_ocl_axes *axes, int64_t length, int64_t x, int6
 /// as the largest), and merges again. For axes whose order does not matter.
 void cbk_ocl_axes_sort(struct cbk_ocl_axes *axes);
 
+/// All axes of x, with y's strides, but `axis`; sorted.
+void cbk_ocl_axes_beside(const cbk_tensor_meta *x, const cbk_tensor_meta *y, uint32_t axis,
+                         struct cbk_ocl_axes *out);
+
+/// `from` with `axis` moved to the end.
+void cbk_ocl_move_last(const cbk_tensor_meta *from, uint32_t axis, cbk_tensor_meta *out);
+
 /// True if offsets within these axes, or their count, do not fit 31 bits.
 bool cbk_ocl_axes_are_long(const struct cbk_ocl_axes *axes);
 
 /// True if x's offset of every place is a multiple of `lanes` elements.
 bool cbk_ocl_axes_are_aligned(const struct cbk_ocl_axes *axes, int64_t lanes);
+/// The same of y's.
+bool cbk_ocl_axes_are_aligned_y(const struct cbk_ocl_axes *axes, int64_t lanes);
 
 /// Least power of two that is not below `value` (1 for 0).
 static inline int64_t cbk_ocl_power_of_two(int64_t value) {

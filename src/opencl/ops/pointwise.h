@@ -27,6 +27,9 @@ struct cbk_ocl_pointwise {
 /// The word of the arithmetic a dtype is computed in: f32, f64, i32, u32, i64, u64.
 const char *cbk_ocl_class_word(cbk_dtype dtype);
 
+/// What a sum of x that gives y is accumulated in: f32 f64 i32 u32 i64 u64 (scalar.c).
+cbk_dtype cbk_ocl_accumulator(cbk_dtype x, cbk_dtype y);
+
 /// The unsigned integer type of a dtype's size: what moves see.
 cbk_dtype cbk_ocl_bits_dtype(cbk_dtype dtype);
 

@@ -71,10 +71,7 @@ static bool is_float(cbk_dtype dtype) {
 
 static cbk_dtype accumulator_of(const struct reduce_op *op, cbk_dtype x, cbk_dtype y) {
     if (op->is_truth || op->is_count) return CBK_DTYPE_I32; // count: while that holds it
-    if (is_float(x)) return x == CBK_DTYPE_F64 ? CBK_DTYPE_F64 : CBK_DTYPE_F32;
-    bool is_wide = cbk_dtype_size(x) == 8 || (!op->is_arg && cbk_dtype_size(y) == 8);
-    if (x >= CBK_DTYPE_U64 && x <= CBK_DTYPE_U8) return is_wide ? CBK_DTYPE_U64 : CBK_DTYPE_U32;
-    return is_wide ? CBK_DTYPE_I64 : CBK_DTYPE_I32;
+    return cbk_ocl_accumulator(x, op->is_arg ? x : y);
 }
 
 /// Lanes of the CPU form's vectors: as wide as its registers, but no more than 64 bytes.

@@ -27,6 +27,14 @@ const char *cbk_ocl_class_word(cbk_dtype dtype) {
     }
 }
 
+cbk_dtype cbk_ocl_accumulator(cbk_dtype x, cbk_dtype y) {
+    if (x == CBK_DTYPE_F64) return CBK_DTYPE_F64;
+    if (x < CBK_DTYPE_I64) return CBK_DTYPE_F32;
+    const bool is_wide = cbk_dtype_size(x) == 8 || cbk_dtype_size(y) == 8;
+    if (x >= CBK_DTYPE_U64) return is_wide ? CBK_DTYPE_U64 : CBK_DTYPE_U32;
+    return is_wide ? CBK_DTYPE_I64 : CBK_DTYPE_I32;
+}
+
 cbk_dtype cbk_ocl_bits_dtype(cbk_dtype dtype) {
     switch (cbk_dtype_size(dtype)) {
     case 1:

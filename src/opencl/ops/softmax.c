@@ -66,15 +66,6 @@ static uint32_t cpu_lanes(uint32_t float_lanes, cbk_dtype dtype) {
 
 // ---- rows ---------------------------------------------------------------------------------------
 
-static void split_axes(const struct cbk_ocl_operand *x, const struct cbk_ocl_operand *y,
-                       uint32_t axis, struct cbk_ocl_axes *kept) {
-    cbk_ocl_axes_init(kept);
-    for (uint32_t i = x->meta->rank; i-- > 0;)
-        if (i != axis)
-            cbk_ocl_axes_add(kept, x->meta->shape[i], x->meta->strides[i], y->meta->strides[i]);
-    cbk_ocl_axes_sort(kept);
-}
-
 static cbk_status launch(struct cbk_ocl_stream *stream, const struct program *program,
                          const char *entry, int64_t groups, const struct cbk_ocl_operand *x,
                          const struct cbk_ocl_operand *y, const void *args, size_t args_size) {
@@ -103,7 +94,7 @@ static cbk_status softmax_cpu(struct cbk_ocl_stream *stream, struct program *pro
                             .y_stride = y->meta->strides[axis],
                             .x_offset = x->offset,
                             .y_offset = y->offset};
-    split_axes(x, y, axis, &args.kept);
+    cbk_ocl_axes_beside(x->meta, y->meta, axis, &args.kept);
     program->lanes = cpu_lanes(caps->float_lanes, program->x);
 
     bool interleaves = args.x_stride != 1 && args.kept.rank > 0 && args.length <= ROW;
@@ -145,9 +136,8 @@ static cbk_status softmax_rows_gpu(struct cbk_ocl_stream *stream, struct program
                             .y_stride = y->meta->strides[axis],
                             .x_offset = x->offset,
                             .y_offset = y->offset};
-    split_axes(x, y, axis, &args.kept);
-    struct cbk_ocl_axes y_axes = args.kept, whole = args.kept;
-    for (int64_t d = 0; d < y_axes.rank; d++) y_axes.x[d] = y_axes.y[d];
+    cbk_ocl_axes_beside(x->meta, y->meta, axis, &args.kept);
+    struct cbk_ocl_axes whole = args.kept;
     if (whole.rank < CBK_MAX_RANK)
         cbk_ocl_axes_add(&whole, args.length, args.x_stride, args.y_stride);
     program->has_index64 =
@@ -155,7 +145,7 @@ static cbk_status softmax_rows_gpu(struct cbk_ocl_stream *stream, struct program
     program->is_run = args.x_stride == 1 && args.y_stride == 1 && args.length % 4 == 0 &&
                       args.x_offset % 4 == 0 && args.y_offset % 4 == 0 &&
                       cbk_ocl_axes_are_aligned(&args.kept, 4) &&
-                      cbk_ocl_axes_are_aligned(&y_axes, 4);
+                      cbk_ocl_axes_are_aligned_y(&args.kept, 4);
     const struct shape *shape =
         find_shape(program->x, args.length, stream->device->caps->max_work_group);
     const bool fits = shape != NULL;
@@ -181,17 +171,6 @@ static cbk_status softmax_rows(struct cbk_ocl_stream *stream, struct program *pr
                            : softmax_cpu(stream, program, x, y, axis);
 }
 
-/// x with `axis` moved to the end.
-static void move_last(const cbk_tensor_meta *from, uint32_t axis, cbk_tensor_meta *out) {
-    *out = *from;
-    for (uint32_t i = axis; i + 1 < from->rank; i++) {
-        out->shape[i] = from->shape[i + 1];
-        out->strides[i] = from->strides[i + 1];
-    }
-    out->shape[from->rank - 1] = from->shape[axis];
-    out->strides[from->rank - 1] = from->strides[axis];
-}
-
 /// Through dense temporaries whose last axis is the one in question.
 static cbk_status softmax_transposed(struct cbk_ocl_stream *stream, struct program *program,
                                      const struct cbk_ocl_operand *x,
@@ -200,8 +179,8 @@ static cbk_status softmax_transposed(struct cbk_ocl_stream *stream, struct progr
     struct cbk_ocl_operand source = *x, target = *y, dense = {.block = NULL},
                            result = {.block = NULL};
     cbk_status status = CBK_OK;
-    move_last(x->meta, axis, &x_meta);
-    move_last(y->meta, axis, &y_meta);
+    cbk_ocl_move_last(x->meta, axis, &x_meta);
+    cbk_ocl_move_last(y->meta, axis, &y_meta);
     source.meta = &x_meta;
     target.meta = &y_meta;
     RT_TRY(cbk_ocl_temporary(stream, &x_meta, &dense_meta, &dense));

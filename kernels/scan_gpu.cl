@@ -1,0 +1,185 @@
+#pragma OPENCL FP_CONTRACT OFF
+// scan_gpu: running sums, products, maxima and minima along one axis, for GPUs.
+//
+//   scan_rows     `share` work-items (a power of two) do a tile of a row: each keeps N quads in
+//                 registers, quad i * share + item. Totals of quads, then of segments, then of
+//                 blocks are turned into what comes before them in local memory. GROUP / share
+//                 tiles share a group. The host sees to share * N * 4 >= min(length, TILE), and
+//                 to share * N >= 8 unless N is 1.
+//   scan_columns  the axis is strided and neighbouring columns are contiguous: a group does one
+//                 tile of COLUMNS of them. A work-item keeps a segment of a column in registers;
+//                 LANES segments of each column go at a time.
+// Rows longer than a tile take three steps: PHASE_TOTALS, a scan of the totals, PHASE_REST.
+//
+// Defines
+//   GROUP, N   work-items of a group; quads of a work-item (scan_rows)
+//   RUN        x and y have stride 1 or -1 along the axis; its length and all offsets are such that
+//              quads are aligned (and so is ALIGNED)
+//   those of scan_ops.clh
+#include "scan_ops.clh"
+
+#ifdef RUN
+#define IS_RUN true
+#else
+#define IS_RUN false
+#endif
+
+// A quad's place in local memory, such that neither writing nor reading meets bank conflicts.
+#define PADDED(quad) ((quad) + (quad) / SEGMENT_QUADS)
+#define QUADS (GROUP * N)
+#define PARTS (N == 1 ? QUADS : QUADS / SEGMENT_QUADS)
+
+static inline int log2_of(int power) { return (int)popcount((uint)power - 1u); }
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+scan_rows(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y, global acc_t *carry,
+          const struct scan_args args) {
+    local acc_t quads[PADDED(QUADS)], segments[PARTS], blocks[PARTS];
+    const int share = (int)args.share, item = (int)get_local_id(0), lane = item & (share - 1);
+    // Logarithms: quads of a tile, of a segment; segments of a block; blocks of a tile.
+    const int tile_log = log2_of(share * N);
+    const int segment_log = min(tile_log, 3), block_log = min(tile_log - segment_log, 4);
+    const int blocks_log = tile_log - segment_log - block_log;
+
+    const INDEX tiles = (INDEX)args.tiles;
+    const INDEX unit = (INDEX)get_group_id(0) * (GROUP / share) + item / share;
+    const bool exists = unit < args.kept.count * tiles;
+    const INDEX row = exists ? unit / tiles : 0, tile = exists ? unit - row * tiles : 0;
+    const INDEX start = tile * TILE;
+    const INDEX length = exists ? min((INDEX)TILE, (INDEX)args.length - start) : 0;
+    INDEX x_at, y_at;
+    axes_offsets(&args.kept, row, &x_at, &y_at);
+    global const STORAGE(X) *from = x + args.x_offset + x_at + start * (INDEX)args.x_stride;
+
+    accv_t v[N];
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        v[i] = load_quad(from, args.x_stride, IS_RUN, QUAD * (i * share + lane), length);
+    const int first = (item - lane) * N + lane; // of the group's quads
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        v[i] = quad_prefix(v[i]);
+        quads[PADDED(first + i * share)] = v[i].s3;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int s = item; s < QUADS >> segment_log; s += GROUP) {
+        acc_t before = IDENTITY;
+#pragma unroll
+        for (int k = 0; k < SEGMENT_QUADS; k++) {
+            if (k >> segment_log != 0) break;
+            const int quad = PADDED((s << segment_log) + k);
+            const acc_t total = quads[quad];
+            quads[quad] = before;
+            before = combine(before, total);
+        }
+        segments[s] = before;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int b = item; b < QUADS >> (segment_log + block_log); b += GROUP) {
+        acc_t before = IDENTITY;
+        for (int k = 0; k < 1 << block_log; k++) {
+            const int segment = (b << block_log) + k;
+            const acc_t total = segments[segment];
+            segments[segment] = before;
+            before = combine(before, total);
+        }
+        blocks[b] = before;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (lane == 0) {
+        acc_t before = IDENTITY;
+        for (int k = 0; k < 1 << blocks_log; k++) {
+            const int block = (first >> (segment_log + block_log)) + k;
+            const acc_t total = blocks[block];
+            blocks[block] = before;
+            before = combine(before, total);
+        }
+        if (exists && args.phase == PHASE_TOTALS) carry[args.carry_offset + unit] = before;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (args.phase == PHASE_TOTALS) return;
+
+    global STORAGE(Y) *to = y + args.y_offset + y_at + start * (INDEX)args.y_stride;
+    const acc_t tiles_before =
+        exists && args.phase == PHASE_REST ? carry[args.carry_offset + unit] : (acc_t)(IDENTITY);
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        const int quad = first + i * share, segment = quad >> segment_log;
+        acc_t before = combine(blocks[segment >> block_log], segments[segment]);
+        before = combine(tiles_before, combine(before, quads[PADDED(quad)]));
+        store_quad(to, args.y_stride, IS_RUN, QUAD * (i * share + lane), length,
+                   quad_results(before, v[i], args.exclusive != 0));
+    }
+}
+
+// ---- columns ------------------------------------------------------------------------------------
+
+#define COLUMNS 32
+#define LANES_OF_COLUMN 8
+#define STEP (LANES_OF_COLUMN * SEGMENT)
+#define STEPS_OF_BLOCK (SCAN_BLOCK / STEP)
+
+kernel __attribute__((reqd_work_group_size(COLUMNS *LANES_OF_COLUMN, 1, 1))) void
+scan_columns(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y,
+             global acc_t *carry, const struct scan_args args) {
+    local acc_t totals[2][LANES_OF_COLUMN][COLUMNS];
+    const int item = (int)get_local_id(0), place = item % COLUMNS, lane = item / COLUMNS;
+    const INDEX width = (INDEX)args.kept.shape[0], strips = (width + COLUMNS - 1) / COLUMNS;
+    const INDEX tiles = (INDEX)args.tiles, outer = (INDEX)args.kept.count / width;
+    const INDEX group = (INDEX)get_group_id(0), wide = group / strips, tile = wide / outer;
+    const INDEX inner = (group - wide * strips) * COLUMNS + place;
+    const bool exists = inner < width;
+    const INDEX column = (wide - tile * outer) * width + (exists ? inner : 0);
+    const INDEX start = tile * TILE;
+    const INDEX length = min((INDEX)TILE, (INDEX)args.length - start);
+    const INDEX x_step = (INDEX)args.x_stride, y_step = (INDEX)args.y_stride;
+    INDEX x_at, y_at;
+    axes_offsets(&args.kept, column, &x_at, &y_at);
+    global const STORAGE(X) *from = x + args.x_offset + x_at + start * x_step;
+    global STORAGE(Y) *to = y + args.y_offset + y_at + start * y_step;
+    const long carry_at = args.carry_offset + column * tiles + tile;
+    const acc_t tiles_before =
+        args.phase == PHASE_REST ? carry[carry_at] : (acc_t)(IDENTITY);
+
+    acc_t blocks = IDENTITY, segments = IDENTITY;
+    int step = 0;
+    for (INDEX top = 0; top < length; top += STEP, step++) {
+        const INDEX begin = top + lane * SEGMENT;
+        const INDEX end = exists ? length : 0;
+        acc_t v[SEGMENT];
+#pragma unroll
+        for (int k = 0; k < SEGMENT; k++)
+            v[k] = begin + k < end ? load_acc(from + (begin + k) * x_step) : (acc_t)(IDENTITY);
+        acc_t quads = IDENTITY;
+#pragma unroll
+        for (int q = 0; q < SEGMENT; q += QUAD) {
+            const accv_t prefix = quad_prefix((accv_t)(v[q], v[q + 1], v[q + 2], v[q + 3]));
+            v[q + 1] = prefix.s1, v[q + 2] = prefix.s2, v[q + 3] = prefix.s3;
+            quads = combine(quads, prefix.s3);
+        }
+        totals[step & 1][lane][place] = quads;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        acc_t mine = segments;
+#pragma unroll
+        for (int l = 0; l < LANES_OF_COLUMN; l++) {
+            mine = l == lane ? segments : mine;
+            segments = combine(segments, totals[step & 1][l][place]);
+        }
+        const acc_t base = combine(blocks, mine);
+        if (step % STEPS_OF_BLOCK == STEPS_OF_BLOCK - 1) {
+            blocks = combine(blocks, segments);
+            segments = IDENTITY;
+        }
+        if (args.phase == PHASE_TOTALS) continue;
+        quads = IDENTITY;
+#pragma unroll
+        for (int q = 0; q < SEGMENT; q += QUAD) {
+            const acc_t before = combine(tiles_before, combine(base, quads));
+            const accv_t prefix = (accv_t)(v[q], v[q + 1], v[q + 2], v[q + 3]);
+            store_quad(to, args.y_stride, false, begin + q, end,
+                       quad_results(before, prefix, args.exclusive != 0));
+            quads = combine(quads, prefix.s3);
+        }
+    }
+    if (args.phase == PHASE_TOTALS && lane == 0 && exists) carry[carry_at] = combine(blocks, segments);
+}
