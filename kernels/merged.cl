@@ -122,6 +122,7 @@ static inline struct place locate(global const struct step *s, int v) {
 #define APPLY_2_1(OP, P) OP(va, vb, SCALAR(P, 0))
 #define APPLY_2_2(OP, P) OP(va, vb, SCALAR(P, 0), SCALAR(P, 1))
 #define APPLY_3_0(OP, P) OP(va, vb, vc)
+#define APPLY_3_1(OP, P) OP(va, vb, vc, SCALAR(P, 0))
 
 // ---- the steps ----------------------------------------------------------------------------------
 

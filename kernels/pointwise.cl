@@ -101,8 +101,10 @@
 #define APPLY() OP(va, vb, S0)
 #elif INPUTS == 2
 #define APPLY() OP(va, vb, S0, S1)
-#else
+#elif SCALARS == 0
 #define APPLY() OP(va, vb, vc)
+#else
+#define APPLY() OP(va, vb, vc, S0)
 #endif
 
 #define POINTER_PARAMETER(T, p, k) global const STORAGE(T) *p,

@@ -122,6 +122,9 @@ enum {
     CBK_OP_LOGICAL_AND = 0x030f,
     CBK_OP_LOGICAL_OR = 0x0310,
     CBK_OP_LOGICAL_XOR = 0x0311,
+    CBK_OP_FMOD = 0x0312,
+    CBK_OP_PRELU = 0x0313, ///< (x, slope)
+    CBK_OP_GLU = 0x0314,   ///< (x, gate)
 
     CBK_OP_ADD_SCALAR = 0x0400,
     CBK_OP_SUB_SCALAR = 0x0401,
@@ -138,6 +141,7 @@ enum {
     CBK_OP_BITWISE_XOR_SCALAR = 0x040c,
     CBK_OP_SHIFT_LEFT_SCALAR = 0x040d,
     CBK_OP_SHIFT_RIGHT_SCALAR = 0x040e,
+    CBK_OP_FMOD_SCALAR = 0x0412,
 
     // comparison; the scalar form of 0x05nn is 0x06nn
     CBK_OP_EQUAL = 0x0500,
@@ -146,6 +150,7 @@ enum {
     CBK_OP_LESS_EQUAL = 0x0503,
     CBK_OP_GREATER = 0x0504,
     CBK_OP_GREATER_EQUAL = 0x0505,
+    CBK_OP_IS_CLOSE = 0x0506, ///< cbk_close_params; no scalar form
 
     CBK_OP_EQUAL_SCALAR = 0x0600,
     CBK_OP_NOT_EQUAL_SCALAR = 0x0601,
@@ -158,6 +163,10 @@ enum {
     CBK_OP_WHERE = 0x0700,
     CBK_OP_MASK_FILL = 0x0701,
     CBK_OP_CLAMP = 0x0702,
+    CBK_OP_LERP = 0x0703,        ///< (a, b, weight)
+    CBK_OP_LERP_SCALAR = 0x0704, ///< (a, b)
+    CBK_OP_ADDCMUL = 0x0705,     ///< (x, a, b)
+    CBK_OP_ADDCDIV = 0x0706,     ///< (x, a, b)
 
     CBK_OP_CAST = 0x0800,
 
@@ -318,6 +327,16 @@ typedef struct cbk_compare_params {
     cbk_dtype out_dtype; ///< bool or bool32; 0: the device's default
     cbk_scalar scalar;   ///< scalar forms only
 } cbk_compare_params;
+
+/// is_close: |a - b| <= absolute + relative |b|.
+typedef struct cbk_close_params {
+    uint32_t struct_size;
+    cbk_dtype out_dtype; ///< bool or bool32; 0: the device's default
+    cbk_scalar relative; ///< left out: 1e-5
+    cbk_scalar absolute; ///< left out: 1e-8
+    uint32_t equal_nan;  ///< 1: NaN is close to NaN
+    uint32_t reserved;
+} cbk_close_params;
 
 typedef struct cbk_clamp_params {
     uint32_t struct_size;

@@ -79,6 +79,42 @@ CBK_API cbk_status cbk_unsqueeze(cbk_stream *stream, const cbk_tensor *x, uint32
 CBK_API cbk_status cbk_diagonal(cbk_stream *stream, const cbk_tensor *x, int64_t offset,
                                 int32_t axis1, int32_t axis2, cbk_tensor **out);
 
+// ---- views made of several of these -----------------------------------------------------------
+
+/// Parts of these lengths, one after the other, which make up the axis. `outs` has `count` places;
+/// after a failure all of them are NULL.
+CBK_API cbk_status cbk_split(cbk_stream *stream, const cbk_tensor *x, int32_t axis, uint32_t count,
+                             const int64_t *lengths, cbk_tensor **outs);
+
+/// Parts of ceil(n / count) elements, of which the last may be shorter; their number, at most
+/// `count` (at least 1), goes to *out_count, and places of `outs` beyond it are NULL.
+CBK_API cbk_status cbk_chunk(cbk_stream *stream, const cbk_tensor *x, int32_t axis, uint32_t count,
+                             cbk_tensor **outs, uint32_t *out_count);
+
+/// Axis source[i] of x becomes axis destination[i]; the others keep their order.
+CBK_API cbk_status cbk_movedim(cbk_stream *stream, const cbk_tensor *x, uint32_t count,
+                               const int32_t *source, const int32_t *destination, cbk_tensor **out);
+
+/// Axes first to last, both included, become one, as reshape does it; rank 0 becomes [1].
+CBK_API cbk_status cbk_flatten(cbk_stream *stream, const cbk_tensor *x, int32_t first, int32_t last,
+                               cbk_tensor **out);
+
+/// One axis becomes `count` axes of these lengths, of which one may be -1.
+CBK_API cbk_status cbk_unflatten(cbk_stream *stream, const cbk_tensor *x, int32_t axis,
+                                 uint32_t count, const int64_t *lengths, cbk_tensor **out);
+
+enum { CBK_GRID_IJ = 0, CBK_GRID_XY = 1 };
+
+/// vectors[i] [n_i] -> outs[i] [n_0, n_1, ...], varying along axis i alone. CBK_GRID_XY: axes 0 and
+/// 1 of the results change places.
+CBK_API cbk_status cbk_meshgrid(cbk_stream *stream, const cbk_tensor *const *vectors,
+                                uint32_t count, uint32_t indexing, cbk_tensor **outs);
+
+/// The coordinates of every place of a shape: [lengths..., rank], made anew, two launches an axis.
+/// Dtype 0: the device's default int. Errors: CBK_ERROR_SHAPE for rank 8.
+CBK_API cbk_status cbk_cartesian_grid(cbk_stream *stream, cbk_dtype dtype, uint32_t rank,
+                                      const int64_t *lengths, cbk_tensor **out);
+
 // ---- unary ----------------------------------------------------------------------------------
 
 /// -x; integers wrap. Dtypes: floats, ints.
@@ -553,6 +589,32 @@ CBK_API cbk_status cbk_logical_xor(cbk_stream *stream, const cbk_tensor *a, cons
                                    cbk_tensor **out);
 CBK_API cbk_status cbk_logical_xor_into(cbk_stream *stream, const cbk_tensor *a,
                                         const cbk_tensor *b, cbk_tensor *dst);
+/// a - b * trunc(a / b), exact: the sign of a. Integers: x fmod 0 = 0. Floats: x fmod 0 = NaN,
+/// x fmod inf = x. Dtypes: floats, ints.
+CBK_API cbk_status cbk_fmod(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                            cbk_tensor **out);
+CBK_API cbk_status cbk_fmod_into(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                 cbk_tensor *dst);
+CBK_API cbk_status cbk_fmod_scalar(cbk_stream *stream, const cbk_tensor *a, cbk_scalar scalar,
+                                   cbk_tensor **out);
+CBK_API cbk_status cbk_fmod_scalar_into(cbk_stream *stream, const cbk_tensor *a, cbk_scalar scalar,
+                                        cbk_tensor *dst);
+/// x > 0 ? x : slope * x. slope is [1], or [channels] along axis 1 of x. (The row itself takes two
+/// operands that broadcast.) Dtypes: floats.
+CBK_API cbk_status cbk_prelu(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *slope,
+                             cbk_tensor **out);
+CBK_API cbk_status cbk_prelu_into(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *slope,
+                                  cbk_tensor *dst);
+/// The first half of `axis` times the sigmoid of the second half, in one launch. (The row itself
+/// takes the two halves.) Dtypes: floats. Errors: CBK_ERROR_SHAPE for an odd length.
+CBK_API cbk_status cbk_glu(cbk_stream *stream, const cbk_tensor *x, int32_t axis, cbk_tensor **out);
+CBK_API cbk_status cbk_glu_into(cbk_stream *stream, const cbk_tensor *x, int32_t axis,
+                                cbk_tensor *dst);
+/// a [n], b [m] -> a[i] * b[j] [n, m]. Dtypes: floats, ints.
+CBK_API cbk_status cbk_outer(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                             cbk_tensor **out);
+CBK_API cbk_status cbk_outer_into(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                  cbk_tensor *dst);
 
 // ---- comparison: NaN compares false (not_equal: true). Result: the default bool -------------
 
@@ -605,6 +667,18 @@ CBK_API cbk_status cbk_greater_equal_scalar(cbk_stream *stream, const cbk_tensor
                                             cbk_scalar scalar, cbk_tensor **out);
 CBK_API cbk_status cbk_greater_equal_scalar_into(cbk_stream *stream, const cbk_tensor *a,
                                                  cbk_scalar scalar, cbk_tensor *dst);
+/// |a - b| <= absolute + relative |b|, decided in f32 (f64: in f64); equal numbers are close,
+/// infinity only to itself, NaN to NaN only with equal_nan. NULL params: 1e-5 and 1e-8.
+/// Dtypes: floats.
+CBK_API cbk_status cbk_is_close(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                const cbk_close_params *params, cbk_tensor **out);
+CBK_API cbk_status cbk_is_close_into(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                     const cbk_close_params *params, cbk_tensor *dst);
+/// 1 if all elements are close, as a tensor of rank 0.
+CBK_API cbk_status cbk_all_close(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                 const cbk_close_params *params, cbk_tensor **out);
+CBK_API cbk_status cbk_all_close_into(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                      const cbk_close_params *params, cbk_tensor *dst);
 
 // ---- selection, bounds, conversion ----------------------------------------------------------
 
@@ -624,6 +698,26 @@ CBK_API cbk_status cbk_clamp(cbk_stream *stream, const cbk_tensor *x, cbk_scalar
                              cbk_scalar high, cbk_tensor **out);
 CBK_API cbk_status cbk_clamp_into(cbk_stream *stream, const cbk_tensor *x, cbk_scalar low,
                                   cbk_scalar high, cbk_tensor *dst);
+/// (1 - weight) a + weight b, as fma(weight, b, fma(-weight, a, a)). Dtypes: floats.
+CBK_API cbk_status cbk_lerp(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                            const cbk_tensor *weight, cbk_tensor **out);
+CBK_API cbk_status cbk_lerp_into(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                 const cbk_tensor *weight, cbk_tensor *dst);
+/// The same with one weight.
+CBK_API cbk_status cbk_lerp_scalar(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                   cbk_scalar weight, cbk_tensor **out);
+CBK_API cbk_status cbk_lerp_scalar_into(cbk_stream *stream, const cbk_tensor *a,
+                                        const cbk_tensor *b, cbk_scalar weight, cbk_tensor *dst);
+/// x + value * a * b; value left out: 1. Dtypes: floats.
+CBK_API cbk_status cbk_addcmul(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *a,
+                               const cbk_tensor *b, cbk_scalar value, cbk_tensor **out);
+CBK_API cbk_status cbk_addcmul_into(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *a,
+                                    const cbk_tensor *b, cbk_scalar value, cbk_tensor *dst);
+/// x + value * a / b; value left out: 1. Dtypes: floats.
+CBK_API cbk_status cbk_addcdiv(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *a,
+                               const cbk_tensor *b, cbk_scalar value, cbk_tensor **out);
+CBK_API cbk_status cbk_addcdiv_into(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *a,
+                                    const cbk_tensor *b, cbk_scalar value, cbk_tensor *dst);
 /// Converts: to floats rounded to nearest even (overflow gives infinity; f8e4m3 saturates to NaN as
 /// its format demands); float to integer toward zero, saturating, NaN to 0; integer to integer wraps;
 /// to bool: x != 0. Dtypes: any to any.

@@ -158,6 +158,7 @@ union cbk_params {
     cbk_bool_params boolean;
     cbk_scalar_params scalar;
     cbk_compare_params compare;
+    cbk_close_params close;
     cbk_clamp_params clamp;
     cbk_cast_params cast;
     cbk_create_params create;

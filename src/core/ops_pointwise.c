@@ -111,6 +111,7 @@ BINARY_AND_SCALAR(bitwise_or, BITWISE_OR)
 BINARY_AND_SCALAR(bitwise_xor, BITWISE_XOR)
 BINARY_AND_SCALAR(shift_left, SHIFT_LEFT)
 BINARY_AND_SCALAR(shift_right, SHIFT_RIGHT)
+BINARY_AND_SCALAR(fmod, FMOD)
 BINARY(logical_and, LOGICAL_AND)
 BINARY(logical_or, LOGICAL_OR)
 BINARY(logical_xor, LOGICAL_XOR)
@@ -141,6 +142,20 @@ COMPARE(less, LESS)
 COMPARE(less_equal, LESS_EQUAL)
 COMPARE(greater, GREATER)
 COMPARE(greater_equal, GREATER_EQUAL)
+
+cbk_status cbk_is_close(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                        const cbk_close_params *params, cbk_tensor **out) {
+    const cbk_tensor *const inputs[] = {a, b};
+    uint32_t size = params != NULL ? params->struct_size : 0;
+    return cbk_run(stream, CBK_OP_IS_CLOSE, inputs, 2, params, size, out);
+}
+
+cbk_status cbk_is_close_into(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                             const cbk_close_params *params, cbk_tensor *dst) {
+    const cbk_tensor *const inputs[] = {a, b};
+    uint32_t size = params != NULL ? params->struct_size : 0;
+    return cbk_run_into(stream, CBK_OP_IS_CLOSE, inputs, 2, params, size, dst);
+}
 
 // ---- ternary and cast ---------------------------------------------------------------------------
 
@@ -181,6 +196,49 @@ cbk_status cbk_clamp_into(cbk_stream *stream, const cbk_tensor *x, cbk_scalar lo
     const cbk_clamp_params params = {.struct_size = sizeof params, .low = low, .high = high};
     return run_unary_into(stream, CBK_OP_CLAMP, x, &params, sizeof params, dst);
 }
+
+cbk_status cbk_lerp(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                    const cbk_tensor *weight, cbk_tensor **out) {
+    const cbk_tensor *const inputs[] = {a, b, weight};
+    return cbk_run(stream, CBK_OP_LERP, inputs, 3, NULL, 0, out);
+}
+
+cbk_status cbk_lerp_into(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                         const cbk_tensor *weight, cbk_tensor *dst) {
+    const cbk_tensor *const inputs[] = {a, b, weight};
+    return cbk_run_into(stream, CBK_OP_LERP, inputs, 3, NULL, 0, dst);
+}
+
+cbk_status cbk_lerp_scalar(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                           cbk_scalar weight, cbk_tensor **out) {
+    const cbk_tensor *const inputs[] = {a, b};
+    const cbk_scalar_params params = {.struct_size = sizeof params, .scalar = weight};
+    return cbk_run(stream, CBK_OP_LERP_SCALAR, inputs, 2, &params, sizeof params, out);
+}
+
+cbk_status cbk_lerp_scalar_into(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                cbk_scalar weight, cbk_tensor *dst) {
+    const cbk_tensor *const inputs[] = {a, b};
+    const cbk_scalar_params params = {.struct_size = sizeof params, .scalar = weight};
+    return cbk_run_into(stream, CBK_OP_LERP_SCALAR, inputs, 2, &params, sizeof params, dst);
+}
+
+#define ADD_SCALED(name, OP)                                                                       \
+    cbk_status cbk_##name(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *a,            \
+                          const cbk_tensor *b, cbk_scalar value, cbk_tensor **out) {               \
+        const cbk_tensor *const inputs[] = {x, a, b};                                              \
+        const cbk_scalar_params params = {.struct_size = sizeof params, .scalar = value};          \
+        return cbk_run(stream, CBK_OP_##OP, inputs, 3, &params, sizeof params, out);               \
+    }                                                                                              \
+    cbk_status cbk_##name##_into(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *a,     \
+                                 const cbk_tensor *b, cbk_scalar value, cbk_tensor *dst) {         \
+        const cbk_tensor *const inputs[] = {x, a, b};                                              \
+        const cbk_scalar_params params = {.struct_size = sizeof params, .scalar = value};          \
+        return cbk_run_into(stream, CBK_OP_##OP, inputs, 3, &params, sizeof params, dst);          \
+    }
+
+ADD_SCALED(addcmul, ADDCMUL)
+ADD_SCALED(addcdiv, ADDCDIV)
 
 cbk_status cbk_cast(cbk_stream *stream, const cbk_tensor *x, cbk_dtype dtype, cbk_tensor **out) {
     const cbk_cast_params params = {.struct_size = sizeof params, .dtype = dtype};

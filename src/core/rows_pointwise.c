@@ -127,7 +127,8 @@ static cbk_status infer_scalar_form(struct cbk_inference *inference) {
     ROW(BITWISE_OR, "bitwise_or", POINTWISE, CBK_INTS | CBK_BOOLS)                                 \
     ROW(BITWISE_XOR, "bitwise_xor", POINTWISE, CBK_INTS | CBK_BOOLS)                               \
     ROW(SHIFT_LEFT, "shift_left", POINTWISE, CBK_INTS)                                             \
-    ROW(SHIFT_RIGHT, "shift_right", POINTWISE, CBK_INTS)
+    ROW(SHIFT_RIGHT, "shift_right", POINTWISE, CBK_INTS)                                           \
+    ROW(FMOD, "fmod", SMOOTH, CBK_NUMBERS)
 
 #define BINARY(op, name, flags, dtypes)                                                            \
     CBK_ROW(CBK_OP_##op, name, 2, 0, flags, dtypes, infer_binary),
@@ -138,7 +139,8 @@ static cbk_status infer_scalar_form(struct cbk_inference *inference) {
 static const struct cbk_row binary_rows[] = {
     FOR_BINARY_WITH_SCALAR(BINARY) BINARY(LOGICAL_AND, "logical_and", POINTWISE, CBK_BOOLS)
         BINARY(LOGICAL_OR, "logical_or", POINTWISE, CBK_BOOLS)
-            BINARY(LOGICAL_XOR, "logical_xor", POINTWISE, CBK_BOOLS)};
+            BINARY(LOGICAL_XOR, "logical_xor", POINTWISE, CBK_BOOLS)
+                BINARY(PRELU, "prelu", SMOOTH, CBK_FLOATS) BINARY(GLU, "glu", SMOOTH, CBK_FLOATS)};
 CBK_FAMILY(cbk_binary_family, binary_rows);
 
 static const struct cbk_row binary_scalar_rows[] = {FOR_BINARY_WITH_SCALAR(BINARY_SCALAR)};
@@ -178,7 +180,27 @@ static cbk_status infer_compare_scalar(struct cbk_inference *inference) {
     CBK_ROW(CBK_OP_##op##_SCALAR, name "_scalar", 1, sizeof(cbk_compare_params), POINTWISE,        \
             dtypes, infer_compare_scalar),
 
-static const struct cbk_row compare_rows[] = {FOR_COMPARE(COMPARE)};
+static cbk_status infer_close(struct cbk_inference *inference) {
+    cbk_close_params *params = &inference->params.close;
+    const cbk_dtype dtype = cbk_input(inference, 0)->dtype;
+    if (params->relative.kind == CBK_SCALAR_NONE) params->relative = cbk_f(1e-5);
+    if (params->absolute.kind == CBK_SCALAR_NONE) params->absolute = cbk_f(1e-8);
+    if (params->equal_nan > 1) {
+        return cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "equal_nan is %u, not 0 or 1",
+                        (unsigned)params->equal_nan);
+    }
+    cbk_status status = cbk_infer_same_dtype(inference, 0, 1);
+    if (status == CBK_OK) status = cbk_infer_dtype(inference, dtype);
+    if (status == CBK_OK) status = cbk_infer_scalar(&params->relative, "relative");
+    if (status == CBK_OK) status = cbk_infer_scalar(&params->absolute, "absolute");
+    if (status == CBK_OK) status = cbk_infer_bool(inference, CBK_DTYPE_NONE, &params->out_dtype);
+    return status != CBK_OK ? status : cbk_infer_pointwise(inference, params->out_dtype);
+}
+
+static const struct cbk_row compare_rows[] = {
+    FOR_COMPARE(COMPARE) CBK_ROW(CBK_OP_IS_CLOSE, "is_close", 2, sizeof(cbk_close_params),
+                                 POINTWISE, CBK_FLOATS, infer_close),
+};
 CBK_FAMILY(cbk_compare_family, compare_rows);
 
 static const struct cbk_row compare_scalar_rows[] = {FOR_COMPARE(COMPARE_SCALAR)};
@@ -210,11 +232,37 @@ static cbk_status infer_clamp(struct cbk_inference *inference) {
     return infer_unary(inference);
 }
 
+static cbk_status infer_ternary(struct cbk_inference *inference) {
+    cbk_status status = cbk_infer_same_dtype(inference, 0, 1);
+    if (status == CBK_OK) status = cbk_infer_same_dtype(inference, 0, 2);
+    return status != CBK_OK ? status : infer_unary(inference);
+}
+
+static cbk_status infer_lerp_scalar(struct cbk_inference *inference) {
+    cbk_status status = cbk_infer_scalar(&inference->params.scalar.scalar, "weight");
+    return status != CBK_OK ? status : infer_binary(inference);
+}
+
+/// addcmul, addcdiv: a value that is left out is 1.
+static cbk_status infer_add_scaled(struct cbk_inference *inference) {
+    cbk_scalar *value = &inference->params.scalar.scalar;
+    if (value->kind == CBK_SCALAR_NONE) *value = cbk_f(1.0);
+    cbk_status status = cbk_infer_scalar(value, "value");
+    return status != CBK_OK ? status : infer_ternary(inference);
+}
+
 static const struct cbk_row ternary_rows[] = {
     CBK_ROW(CBK_OP_WHERE, "where", 3, 0, SMOOTH, CBK_STORED, infer_where),
     CBK_ROW(CBK_OP_MASK_FILL, "mask_fill", 2, sizeof(cbk_scalar_params), SMOOTH | CBK_ROW_UPDATE,
             CBK_STORED, infer_mask_fill),
     CBK_ROW(CBK_OP_CLAMP, "clamp", 1, sizeof(cbk_clamp_params), SMOOTH, CBK_NUMBERS, infer_clamp),
+    CBK_ROW(CBK_OP_LERP, "lerp", 3, 0, SMOOTH, CBK_FLOATS, infer_ternary),
+    CBK_ROW(CBK_OP_LERP_SCALAR, "lerp_scalar", 2, sizeof(cbk_scalar_params), SMOOTH, CBK_FLOATS,
+            infer_lerp_scalar),
+    CBK_ROW(CBK_OP_ADDCMUL, "addcmul", 3, sizeof(cbk_scalar_params), SMOOTH, CBK_FLOATS,
+            infer_add_scaled),
+    CBK_ROW(CBK_OP_ADDCDIV, "addcdiv", 3, sizeof(cbk_scalar_params), SMOOTH, CBK_FLOATS,
+            infer_add_scaled),
 };
 CBK_FAMILY(cbk_ternary_family, ternary_rows);
 

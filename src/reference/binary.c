@@ -32,6 +32,14 @@ static double f_remainder(double a, double b) {
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
+static double f_prelu(double x, double slope) {
+    return x > 0 ? x : slope * x;
+}
+
+static double f_glu(double x, double gate) {
+    return gate < 0 ? x * (exp(gate) / (1 + exp(gate))) : x * (1 / (1 + exp(-gate)));
+}
+
 static double (*const float_functions[])(double, double) = {
     [LOW(CBK_OP_ADD)] = f_add,
     [LOW(CBK_OP_SUB)] = f_sub,
@@ -43,6 +51,9 @@ static double (*const float_functions[])(double, double) = {
     [LOW(CBK_OP_HYPOT)] = hypot,
     [LOW(CBK_OP_MAXIMUM)] = f_max,
     [LOW(CBK_OP_MINIMUM)] = f_min,
+    [LOW(CBK_OP_FMOD)] = fmod,
+    [LOW(CBK_OP_PRELU)] = f_prelu,
+    [LOW(CBK_OP_GLU)] = f_glu,
 };
 
 // ---- integers: a pattern of 64 bits, signed or not ---------------------------------------------
@@ -65,6 +76,13 @@ static int64_t i_remainder(int64_t a, int64_t b, bool is_signed) {
     if (b == -1) return 0; // MIN rem -1 = 0
     int64_t r = a % b;
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+/// The sign of a.
+static int64_t i_fmod(int64_t a, int64_t b, bool is_signed) {
+    if (b == 0) return 0;
+    if (!is_signed) return (int64_t)((uint64_t)a % (uint64_t)b);
+    return b == -1 ? 0 : a % b; // MIN fmod -1 = 0
 }
 
 static int64_t i_pow(int64_t base, int64_t exponent, bool is_signed) {
@@ -116,6 +134,9 @@ static cbk_status int_function(const cbk_op *op, int64_t a, int64_t b, struct in
     case CBK_OP_REMAINDER:
         *out = i_remainder(a, b, type.is_signed);
         break;
+    case CBK_OP_FMOD:
+        *out = i_fmod(a, b, type.is_signed);
+        break;
     case CBK_OP_POW:
         *out = i_pow(a, b, type.is_signed);
         break;
@@ -154,7 +175,8 @@ static cbk_status int_function(const cbk_op *op, int64_t a, int64_t b, struct in
 static cbk_status run_float(const cbk_op *op, const struct cbk_ref_view *a,
                             const struct cbk_ref_view *b, const struct cbk_ref_view *out) {
     uint32_t row = LOW(op->opcode);
-    if (row >= sizeof float_functions / sizeof *float_functions) return cbk_ref_unknown(op);
+    if (row >= sizeof float_functions / sizeof *float_functions || float_functions[row] == NULL)
+        return cbk_ref_unknown(op);
     for (int64_t i = 0; i < out->count; i++) {
         double x = cbk_ref_get_float(a->data, a->dtype, cbk_ref_at(a, i));
         double y = cbk_ref_get_float(b->data, b->dtype, cbk_ref_at(b, i));

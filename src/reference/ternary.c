@@ -1,4 +1,4 @@
-// ternary.c: where, mask_fill, clamp.
+// ternary.c: where, mask_fill, clamp, lerp, addcmul, addcdiv.
 
 #include "reference.h"
 
@@ -56,6 +56,35 @@ static void clamp(const cbk_clamp_params *params, const struct cbk_ref_view *x,
     }
 }
 
+// ---- three floats -------------------------------------------------------------------------------
+
+/// (1 - w) a + w b: a for w = 0, b for w = 1.
+static double lerp(double a, double b, double weight) {
+    return fma(weight, b, fma(-weight, a, a));
+}
+
+static double combine(cbk_opcode opcode, double x, double a, double b, double value) {
+    switch (opcode) {
+    case CBK_OP_ADDCMUL:
+        return x + value * a * b;
+    case CBK_OP_ADDCDIV:
+        return x + value * a / b;
+    default:
+        return lerp(x, a, b);
+    }
+}
+
+static void run_floats(const cbk_op *op, const struct cbk_ref_view *x, const struct cbk_ref_view *a,
+                       const struct cbk_ref_view *b, double value, const struct cbk_ref_view *out) {
+    for (int64_t i = 0; i < out->count; i++) {
+        double p = cbk_ref_get_float(x->data, x->dtype, cbk_ref_at(x, i));
+        double q = cbk_ref_get_float(a->data, a->dtype, cbk_ref_at(a, i));
+        double r = cbk_ref_get_float(b->data, b->dtype, cbk_ref_at(b, i));
+        cbk_ref_put_result(out->data, out->dtype, cbk_ref_at(out, i),
+                           combine(op->opcode, p, q, r, value));
+    }
+}
+
 cbk_status cbk_ref_ternary(struct cbk_ref_stream *stream, const cbk_op *op) {
     struct cbk_ref_view out = cbk_ref_view_of(op->outputs[0]);
     struct cbk_ref_view x = input(op, 0, &out);
@@ -79,6 +108,26 @@ cbk_status cbk_ref_ternary(struct cbk_ref_stream *stream, const cbk_op *op) {
     case CBK_OP_CLAMP:
         clamp(op->params, &x, &out);
         return CBK_OK;
+    case CBK_OP_LERP: {
+        struct cbk_ref_view b = input(op, 1, &out), weight = input(op, 2, &out);
+        run_floats(op, &x, &b, &weight, 0, &out);
+        return CBK_OK;
+    }
+    case CBK_OP_LERP_SCALAR: {
+        const cbk_scalar_params *params = op->params;
+        struct cbk_ref_view b = input(op, 1, &out);
+        struct cbk_ref_view weight =
+            cbk_ref_scalar_view(params->scalar, out.dtype, out.rank, out.shape, &memory);
+        run_floats(op, &x, &b, &weight, 0, &out);
+        return CBK_OK;
+    }
+    case CBK_OP_ADDCMUL:
+    case CBK_OP_ADDCDIV: {
+        const cbk_scalar_params *params = op->params;
+        struct cbk_ref_view a = input(op, 1, &out), b = input(op, 2, &out);
+        run_floats(op, &x, &a, &b, cbk_ref_scalar_float(params->scalar, 1, out.dtype), &out);
+        return CBK_OK;
+    }
     default:
         return cbk_ref_unknown(op);
     }

@@ -36,6 +36,19 @@ static void add_scalar_rows(struct test_list *list, cbk_opcode opcode, cbk_dtype
     }
 }
 
+static void add_close(struct test_list *list, cbk_dtype dtype, uint32_t number) {
+    struct test_spec spec = {.opcode = CBK_OP_IS_CLOSE, .input_count = 2};
+    for (uint32_t i = 0; i < 2; i++) {
+        spec.inputs[i].dtype = dtype;
+        spec.inputs[i].data = number % 2 ? TEST_MODERATE : TEST_EDGES;
+    }
+    test_add_pointwise(list, &spec, number, false, "");
+    test_set_params(&spec, close, .relative = cbk_f(0.25), .absolute = cbk_f(0.5), .equal_nan = 1);
+    test_add_pointwise(list, &spec, number + 1, false, "1/4 1/2 nan");
+    test_set_params(&spec, close, .relative = cbk_f(0.3), .out_dtype = CBK_DTYPE_BOOL32);
+    test_add_pointwise(list, &spec, number + 2, false, "0.3");
+}
+
 int main(void) {
     struct test_list list = {0};
     cbk_dtype dtypes[20];
@@ -48,5 +61,7 @@ int main(void) {
             add_scalar_rows(&list, opcode, dtypes[d], row * 5 + d);
         }
     }
+    uint32_t count = test_pick_dtypes(test_floats, 1, 3, dtypes);
+    for (uint32_t d = 0; d < count; d++) add_close(&list, dtypes[d], d);
     return test_run_list("compare", &list);
 }

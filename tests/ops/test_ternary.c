@@ -1,4 +1,4 @@
-// test_ternary.c: where, mask_fill, clamp against the reference.
+// test_ternary.c: where, mask_fill, clamp, lerp, addcmul, addcdiv against the reference.
 
 #include "runner.h"
 
@@ -42,6 +42,21 @@ static void add_clamp(struct test_list *list, cbk_dtype dtype, uint32_t number) 
     }
 }
 
+/// Terms are below 100; where they cancel, their own rounding stays.
+static void add_combination(struct test_list *list, cbk_opcode opcode, cbk_dtype dtype,
+                            uint32_t number) {
+    struct test_spec spec = {.opcode = opcode, .input_count = opcode == CBK_OP_LERP_SCALAR ? 2 : 3};
+    for (uint32_t i = 0; i < spec.input_count; i++)
+        spec.inputs[i] = (struct test_operand){.dtype = dtype, .data = TEST_MODERATE};
+    if (opcode == CBK_OP_LERP_SCALAR)
+        test_set_params(&spec, scalar, .scalar = number % 2 ? cbk_f(0.3) : cbk_i(1));
+    else if (opcode != CBK_OP_LERP && number % 2)
+        test_set_params(&spec, scalar, .scalar = cbk_f(-1.3));
+    spec.tolerance = test_ulps(dtype, 4, 1);
+    spec.tolerance.absolute = 200 * test_unit_roundoff(dtype);
+    test_add_pointwise(list, &spec, number, true, "");
+}
+
 int main(void) {
     struct test_list list = {0};
     cbk_dtype dtypes[20];
@@ -51,5 +66,9 @@ int main(void) {
     for (uint32_t d = 0; d < count; d++) add_mask_fill(&list, dtypes[d], d);
     count = test_pick_dtypes(test_numbers, 0, 20, dtypes);
     for (uint32_t d = 0; d < count; d++) add_clamp(&list, dtypes[d], d);
+    for (cbk_opcode opcode = CBK_OP_LERP; opcode <= CBK_OP_ADDCDIV; opcode++) {
+        count = test_pick_dtypes(test_floats, opcode, 1, dtypes);
+        for (uint32_t d = 0; d < count; d++) add_combination(&list, opcode, dtypes[d], opcode + d);
+    }
     return test_run_list("ternary", &list);
 }

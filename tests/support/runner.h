@@ -33,6 +33,7 @@ union test_params {
     cbk_scalar_params scalar;
     cbk_compare_params compare;
     cbk_clamp_params clamp;
+    cbk_close_params close;
     cbk_cast_params cast;
     cbk_create_params create;
     cbk_axis_params axis;

@@ -54,6 +54,7 @@ struct row {
         cbk_scalar_params scalar;
         cbk_compare_params compare;
         cbk_clamp_params clamp;
+        cbk_close_params close;
         cbk_cast_params cast;
         cbk_create_params create;
         cbk_slice_params slice;
@@ -171,8 +172,20 @@ static const struct row rows[] = {
     NO_WITH(POW_SCALAR, "i64[2]", INVALID_ARGUMENT, "reversed is 2",
             WITH(scalar, 2, INT_SCALAR(2))),
     NO(ADD_SCALAR, "i64[2]", INVALID_ARGUMENT, "left out"),
+    OK(FMOD, "i8[2] i8[2]", "i8[2]"),
+    NO(PRELU, "i8[2] i8[2]", DTYPE, "accepted are floats"),
+    OK(GLU, "f16[2] f16[2,1]", "f16[2,2]"),
+    OK(IS_CLOSE, "f16[2] f16[2,1]", "bool[2,2]"),
+    NO(IS_CLOSE, "i32[2] i32[2]", DTYPE, "accepted are floats"),
+    NO_WITH(IS_CLOSE, "f32[2] f32[2]", INVALID_ARGUMENT, "equal_nan is 2",
+            WITH(close, 0, NO_SCALAR, NO_SCALAR, 2)),
 
     // ternary, cast
+    OK(LERP, "f32[2] f32[3,1] f32[]", "f32[3,2]"),
+    NO(LERP, "f32[2] f32[2] f16[2]", DTYPE, "input 0 is f32, input 2 is f16"),
+    NO(LERP_SCALAR, "f32[2] f32[2]", INVALID_ARGUMENT, "weight has kind 0"),
+    OK(ADDCMUL, "f32[2] f32[2] f32[2]", "f32[2]"),
+    NO(ADDCDIV, "i32[2] i32[2] i32[2]", DTYPE, "accepted are floats"),
     OK(WHERE, "bool[2,1] f8e4m3[3] f8e4m3[]", "f8e4m3[2,3]"),
     OK(WHERE, "bool32[2] bool[2] bool[2]", "bool[2]"),
     NO(WHERE, "u8[2] f32[2] f32[2]", DTYPE, "where: mask is u8 (27); accepted are bools"),

@@ -13,11 +13,12 @@ static const struct {
 } families[] = {
     {CBK_OP_RESHAPE, 10},
     {CBK_OP_NEG, 54},
-    {CBK_OP_ADD, 18},
+    {CBK_OP_ADD, 21},
     {CBK_OP_ADD_SCALAR, 15},
-    {CBK_OP_EQUAL, 6},
+    {CBK_OP_FMOD_SCALAR, 1},
+    {CBK_OP_EQUAL, 7},
     {CBK_OP_EQUAL_SCALAR, 6},
-    {CBK_OP_WHERE, 3},
+    {CBK_OP_WHERE, 7},
     {CBK_OP_CAST, 1},
     {CBK_OP_FILL, 2},
     {CBK_OP_COPY, 3},
@@ -86,8 +87,8 @@ static void scalar_forms_match(void **state) {
     static const struct {
         cbk_opcode first;
         uint32_t count;
-    } forms[] = {{CBK_OP_ADD_SCALAR, 15}, {CBK_OP_EQUAL_SCALAR, 6}};
-    for (size_t f = 0; f < 2; f++) {
+    } forms[] = {{CBK_OP_ADD_SCALAR, 15}, {CBK_OP_EQUAL_SCALAR, 6}, {CBK_OP_FMOD_SCALAR, 1}};
+    for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
         for (uint32_t i = 0; i < forms[f].count; i++) {
             const cbk_op_info *scalar = cbk_op_info_of(forms[f].first + i);
             const cbk_op_info *tensor = cbk_op_info_of(forms[f].first + i - 0x100);

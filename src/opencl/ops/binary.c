@@ -24,6 +24,9 @@ static const char *const binary_rows[] = {
     [LOW(CBK_OP_LOGICAL_AND)] = "bitwise_and",
     [LOW(CBK_OP_LOGICAL_OR)] = "bitwise_or",
     [LOW(CBK_OP_LOGICAL_XOR)] = "bitwise_xor",
+    [LOW(CBK_OP_FMOD)] = "fmod",
+    [LOW(CBK_OP_PRELU)] = "prelu",
+    [LOW(CBK_OP_GLU)] = "glu",
 };
 enum { BINARY_ROWS = sizeof binary_rows / sizeof *binary_rows };
 
@@ -33,7 +36,7 @@ static struct cbk_ocl_pointwise describe_binary(cbk_opcode opcode, bool is_rever
     struct cbk_ocl_pointwise op = {.operation = binary_rows[LOW(opcode)],
                                    .id = opcode,
                                    .name = binary_rows[LOW(opcode)],
-                                   .family = "BINARY",
+                                   .family = opcode == CBK_OP_GLU ? "BACKWARD" : "BINARY",
                                    .word = cbk_ocl_class_word(dtype),
                                    .is_reversed = is_reversed,
                                    .input_count = has_scalar ? 1 : 2,

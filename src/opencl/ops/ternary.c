@@ -1,4 +1,4 @@
-/// ternary.c: where, mask_fill, clamp.
+/// ternary.c: where, mask_fill, clamp, lerp, addcmul, addcdiv.
 #include "pointwise.h"
 
 // where and mask_fill move elements whatever they mean: they see unsigned integers of their size.
@@ -45,6 +45,22 @@ static struct cbk_ocl_pointwise describe_clamp(uint32_t bounds, cbk_dtype dtype)
     return op;
 }
 
+/// lerp with a tensor or a scalar as weight, addcmul, addcdiv.
+static struct cbk_ocl_pointwise describe_combination(cbk_opcode opcode, cbk_dtype dtype) {
+    static const char *const names[] = {"lerp", "lerp", "addcmul", "addcdiv"};
+    struct cbk_ocl_pointwise op = {.operation = names[opcode - CBK_OP_LERP],
+                                   .id = opcode,
+                                   .name = names[opcode - CBK_OP_LERP],
+                                   .family = "TERNARY",
+                                   .word = cbk_ocl_class_word(dtype),
+                                   .input_count = opcode == CBK_OP_LERP_SCALAR ? 2 : 3,
+                                   .scalar_count = opcode == CBK_OP_LERP ? 0 : 1,
+                                   .types = {dtype, dtype, dtype, dtype},
+                                   .scalar_type = opcode == CBK_OP_LERP ? 0 : dtype};
+    if (op.input_count == 2) op.types[3] = 0;
+    return op;
+}
+
 static cbk_status launch_where(struct cbk_ocl_stream *stream, const cbk_op *op) {
     struct cbk_ocl_operand operands[4] = {
         cbk_ocl_operand(op->outputs[0]), cbk_ocl_operand(op->inputs[0]),
@@ -82,20 +98,35 @@ static cbk_status launch_clamp(struct cbk_ocl_stream *stream, const cbk_op *op) 
     return status != CBK_OK ? status : cbk_ocl_pointwise(stream, &clamp, operands);
 }
 
+static cbk_status launch_combination(struct cbk_ocl_stream *stream, const cbk_op *op) {
+    const cbk_scalar_params *params = op->params;
+    struct cbk_ocl_operand operands[4] = {cbk_ocl_operand(op->outputs[0])};
+    const cbk_dtype dtype = operands[0].meta->dtype;
+    struct cbk_ocl_pointwise combination = describe_combination(op->opcode, dtype);
+    cbk_status status = CBK_OK;
+    for (uint32_t i = 0; i < op->input_count; i++) operands[1 + i] = cbk_ocl_operand(op->inputs[i]);
+    if (combination.scalar_count != 0)
+        status = cbk_ocl_scalar(params->scalar, dtype, &combination.scalars[0]);
+    return status != CBK_OK ? status : cbk_ocl_pointwise(stream, &combination, operands);
+}
+
 cbk_status cbk_ocl_ternary(struct cbk_ocl_stream *stream, const cbk_op *op) {
     switch (op->opcode) {
     case CBK_OP_WHERE:
         return launch_where(stream, op);
     case CBK_OP_MASK_FILL:
         return launch_mask_fill(stream, op);
-    default:
+    case CBK_OP_CLAMP:
         return launch_clamp(stream, op);
+    default:
+        return launch_combination(stream, op);
     }
 }
 
 // ---- list of programs ----------------------------------------------------------------------------
 
 struct visit {
+    cbk_opcode opcode;
     cbk_ocl_program_visitor visit;
     void *user_data;
 };
@@ -106,6 +137,12 @@ static void visit_clamp(void *context, cbk_dtype dtype) {
         struct cbk_ocl_pointwise op = describe_clamp(bounds, dtype);
         cbk_ocl_pointwise_visit(&op, visit->visit, visit->user_data);
     }
+}
+
+static void visit_combination(void *context, cbk_dtype dtype) {
+    const struct visit *visit = context;
+    struct cbk_ocl_pointwise op = describe_combination(visit->opcode, dtype);
+    cbk_ocl_pointwise_visit(&op, visit->visit, visit->user_data);
 }
 
 void cbk_ocl_ternary_programs(cbk_ocl_program_visitor visit, void *user_data) {
@@ -119,6 +156,10 @@ void cbk_ocl_ternary_programs(cbk_ocl_program_visitor visit, void *user_data) {
             cbk_ocl_pointwise_visit(&fill, visit, user_data);
         }
     }
-    struct visit context = {visit, user_data};
+    struct visit context = {CBK_OP_CLAMP, visit, user_data};
     cbk_ocl_each_row_dtype(CBK_OP_CLAMP, visit_clamp, &context);
+    for (cbk_opcode opcode = CBK_OP_LERP; opcode <= CBK_OP_ADDCDIV; opcode++) {
+        context.opcode = opcode;
+        cbk_ocl_each_row_dtype(opcode, visit_combination, &context);
+    }
 }

@@ -1,0 +1,153 @@
+// ops_compose.c: named functions that are compositions: rows over views of their arguments.
+#include "core.h"
+
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        status = (call);                                                                           \
+        if (status != CBK_OK) goto done;                                                           \
+    } while (0)
+
+/// A result that a composition makes or writes into.
+struct target {
+    cbk_tensor **out; ///< NULL: dst is written into
+    cbk_tensor *dst;
+};
+
+static struct target new_result(cbk_tensor **out) {
+    return (struct target){.out = out};
+}
+
+static struct target into(cbk_tensor *dst) {
+    return (struct target){.dst = dst};
+}
+
+static cbk_status run(cbk_stream *stream, cbk_opcode opcode, const cbk_tensor *const *inputs,
+                      uint32_t count, const void *params, uint32_t params_size,
+                      struct target target) {
+    return target.out != NULL
+               ? cbk_run(stream, opcode, inputs, count, params, params_size, target.out)
+               : cbk_run_into(stream, opcode, inputs, count, params, params_size, target.dst);
+}
+
+/// Stream, target and inputs are there.
+static cbk_status check(const cbk_stream *stream, struct target target, const cbk_tensor *a,
+                        const char *a_name, const cbk_tensor *b, const char *b_name) {
+    cbk_status status =
+        target.dst != NULL ? cbk_check_tensor(target.dst, "dst") : cbk_check_out(target.out);
+    if (status == CBK_OK) status = cbk_check_stream(stream);
+    if (status == CBK_OK) status = cbk_check_tensor(a, a_name);
+    if (status == CBK_OK && b_name != NULL) status = cbk_check_tensor(b, b_name);
+    return status;
+}
+
+/// cbk_<name> and cbk_<name>_into over `name(stream, target, ...)`.
+#define COMPOSITION(name, OP, PARAMETERS, ...)                                                     \
+    cbk_status cbk_##name(cbk_stream *stream, PARAMETERS, cbk_tensor **out) {                      \
+        struct cbk_call former = cbk_call_begin(#name, OP);                                        \
+        return cbk_call_end(former, name(stream, new_result(out), __VA_ARGS__));                   \
+    }                                                                                              \
+    cbk_status cbk_##name##_into(cbk_stream *stream, PARAMETERS, cbk_tensor *dst) {                \
+        struct cbk_call former = cbk_call_begin(#name, OP);                                        \
+        return cbk_call_end(former, name(stream, into(dst), __VA_ARGS__));                         \
+    }
+#define LIST(...) __VA_ARGS__
+
+// ---- activations of two operands ----------------------------------------------------------------
+
+static cbk_status glu(cbk_stream *stream, struct target target, const cbk_tensor *x, int32_t axis) {
+    cbk_tensor *half[2] = {NULL, NULL};
+    cbk_status status = CBK_OK;
+    TRY(check(stream, target, x, "x", NULL, NULL));
+    TRY(cbk_check_axis(axis, x->meta.rank, &axis));
+    const int64_t length = x->meta.shape[axis];
+    if (length % 2 != 0) {
+        status = cbk_fail(CBK_ERROR_SHAPE, 0, "axis %d has length %lld, which has no halves",
+                          (int)axis, (long long)length);
+        goto done;
+    }
+    TRY(cbk_narrow(stream, x, axis, 0, length / 2, &half[0]));
+    TRY(cbk_narrow(stream, x, axis, length / 2, length / 2, &half[1]));
+    TRY(run(stream, CBK_OP_GLU, (const cbk_tensor *const *)half, 2, NULL, 0, target));
+done:
+    cbk_tensor_release(&half[1]);
+    cbk_tensor_release(&half[0]);
+    return status;
+}
+COMPOSITION(glu, CBK_OP_GLU, LIST(const cbk_tensor *x, int32_t axis), x, axis)
+
+/// slope [channels] as [channels, 1, ...], so that it lies along axis 1 of x.
+static cbk_status slope_along_channels(cbk_stream *stream, const cbk_tensor *x,
+                                       const cbk_tensor *slope, cbk_tensor **out) {
+    const uint32_t rank = x->meta.rank > 1 ? x->meta.rank - 1 : 1;
+    const int64_t channels = x->meta.rank > 1 ? x->meta.shape[1] : 1;
+    int64_t shape[CBK_MAX_RANK] = {channels};
+    if (slope->meta.rank != 1 || (slope->meta.shape[0] != 1 && slope->meta.shape[0] != channels)) {
+        char a[CBK_SHAPE_TEXT], b[CBK_SHAPE_TEXT];
+        return cbk_fail(CBK_ERROR_SHAPE, 0, "x is %s, slope %s: it must be [1] or [%lld]",
+                        cbk_shape_text(x->meta.rank, x->meta.shape, a),
+                        cbk_shape_text(slope->meta.rank, slope->meta.shape, b),
+                        (long long)channels);
+    }
+    shape[0] = slope->meta.shape[0];
+    for (uint32_t i = 1; i < rank; i++) shape[i] = 1;
+    if (x->meta.rank == 0) return cbk_reshape(stream, slope, 0, shape, out);
+    return cbk_reshape(stream, slope, rank, shape, out);
+}
+
+static cbk_status prelu(cbk_stream *stream, struct target target, const cbk_tensor *x,
+                        const cbk_tensor *slope) {
+    cbk_tensor *view = NULL;
+    cbk_status status = CBK_OK;
+    TRY(check(stream, target, x, "x", slope, "slope"));
+    TRY(slope_along_channels(stream, x, slope, &view));
+    const cbk_tensor *const inputs[] = {x, view};
+    TRY(run(stream, CBK_OP_PRELU, inputs, 2, NULL, 0, target));
+done:
+    cbk_tensor_release(&view);
+    return status;
+}
+COMPOSITION(prelu, CBK_OP_PRELU, LIST(const cbk_tensor *x, const cbk_tensor *slope), x, slope)
+
+// ---- comparison ---------------------------------------------------------------------------------
+
+static cbk_status all_close(cbk_stream *stream, struct target target, const cbk_tensor *a,
+                            const cbk_tensor *b, const cbk_close_params *params) {
+    cbk_tensor *close = NULL;
+    cbk_status status = CBK_OK;
+    TRY(check(stream, target, a, "a", b, "b"));
+    TRY(cbk_is_close(stream, a, b, params, &close));
+    const cbk_tensor *const inputs[] = {close};
+    TRY(run(stream, CBK_OP_ALL, inputs, 1, NULL, 0, target));
+done:
+    cbk_tensor_release(&close);
+    return status;
+}
+COMPOSITION(all_close, CBK_OP_IS_CLOSE,
+            LIST(const cbk_tensor *a, const cbk_tensor *b, const cbk_close_params *params), a, b,
+            params)
+
+// ---- products of vectors ------------------------------------------------------------------------
+
+static cbk_status check_vector(const cbk_tensor *x, const char *name) {
+    if (x->meta.rank == 1) return CBK_OK;
+    char text[CBK_SHAPE_TEXT];
+    return cbk_fail(CBK_ERROR_SHAPE, 0, "%s is %s, not a vector", name,
+                    cbk_shape_text(x->meta.rank, x->meta.shape, text));
+}
+
+static cbk_status outer(cbk_stream *stream, struct target target, const cbk_tensor *a,
+                        const cbk_tensor *b) {
+    static const int32_t last = 1;
+    cbk_tensor *column = NULL;
+    cbk_status status = CBK_OK;
+    TRY(check(stream, target, a, "a", b, "b"));
+    TRY(check_vector(a, "a"));
+    TRY(check_vector(b, "b"));
+    TRY(cbk_unsqueeze(stream, a, 1, &last, &column));
+    const cbk_tensor *const inputs[] = {column, b};
+    TRY(run(stream, CBK_OP_MUL, inputs, 2, NULL, 0, target));
+done:
+    cbk_tensor_release(&column);
+    return status;
+}
+COMPOSITION(outer, CBK_OP_MUL, LIST(const cbk_tensor *a, const cbk_tensor *b), a, b)

@@ -1,0 +1,210 @@
+// test_compose.c: named functions that are compositions of rows, on the reference backend.
+#include "table.h"
+
+#include <math.h>
+#include <string.h>
+
+/// 0, 1, 2, ... in this shape.
+static cbk_tensor *counted(uint32_t rank, const int64_t *shape) {
+    int64_t count = 1;
+    cbk_tensor *flat = NULL, *out = NULL;
+    for (uint32_t i = 0; i < rank; i++) count *= shape[i];
+    assert_ok(cbk_arange(test_table_stream, CBK_DTYPE_I32, cbk_i(0), cbk_i(1), count, &flat));
+    assert_ok(cbk_reshape(test_table_stream, flat, rank, shape, &out));
+    cbk_tensor_release(&flat);
+    return out;
+}
+
+#define SHAPE(...)                                                                                 \
+    (uint32_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) {            \
+        __VA_ARGS__                                                                                \
+    }
+
+static void expect_shape(const cbk_tensor *tensor, uint32_t rank, const int64_t *shape) {
+    assert_int_equal(cbk_tensor_rank(tensor), rank);
+    for (uint32_t i = 0; i < rank; i++) assert_int_equal(cbk_tensor_shape(tensor)[i], shape[i]);
+}
+
+static void parts(void **state) {
+    (void)state;
+    cbk_tensor *x = counted(SHAPE(2, 5)), *outs[7];
+    uint32_t made;
+    assert_ok(cbk_split(test_table_stream, x, -1, 3, (int64_t[]){2, 0, 3}, outs));
+    expect_shape(outs[1], SHAPE(2, 0));
+    EXPECT(outs[0], CBK_DTYPE_I32, int32_t, 0, 1, 5, 6);
+    EXPECT(outs[2], CBK_DTYPE_I32, int32_t, 2, 3, 4, 7, 8, 9);
+    cbk_tensor_release(&outs[1]);
+
+    assert_ok(cbk_chunk(test_table_stream, x, 1, 4, outs, &made));
+    assert_int_equal(made, 3);
+    assert_null(outs[3]);
+    EXPECT(outs[0], CBK_DTYPE_I32, int32_t, 0, 1, 5, 6);
+    EXPECT(outs[1], CBK_DTYPE_I32, int32_t, 2, 3, 7, 8);
+    EXPECT(outs[2], CBK_DTYPE_I32, int32_t, 4, 9);
+    assert_ok(cbk_chunk(test_table_stream, x, 1, 7, outs, &made));
+    assert_int_equal(made, 5);
+    for (uint32_t i = 0; i < made; i++) cbk_tensor_release(&outs[i]);
+
+    outs[0] = x;
+    assert_status(CBK_ERROR_SHAPE, cbk_split(test_table_stream, x, 1, 2, (int64_t[]){2, 4}, outs));
+    assert_null(outs[0]);
+    assert_status(CBK_ERROR_SHAPE, cbk_split(test_table_stream, x, 1, 1, (int64_t[]){2}, outs));
+    assert_status(CBK_ERROR_AXIS, cbk_split(test_table_stream, x, 2, 1, (int64_t[]){2}, outs));
+    assert_status(CBK_ERROR_INVALID_ARGUMENT, cbk_split(test_table_stream, x, 0, 1, NULL, outs));
+    assert_status(CBK_ERROR_INVALID_ARGUMENT,
+                  cbk_split(test_table_stream, NULL, 0, 1, (int64_t[]){2}, outs));
+    assert_status(CBK_ERROR_INVALID_ARGUMENT, cbk_chunk(test_table_stream, x, 0, 0, outs, &made));
+    assert_status(CBK_ERROR_INVALID_ARGUMENT, cbk_chunk(test_table_stream, x, 0, 1, NULL, &made));
+    cbk_tensor_release(&x);
+
+    cbk_tensor *empty = counted(SHAPE(0, 3));
+    assert_ok(cbk_chunk(test_table_stream, empty, 0, 3, outs, &made));
+    assert_int_equal(made, 1);
+    expect_shape(outs[0], SHAPE(0, 3));
+    cbk_tensor_release(&outs[0]);
+    cbk_tensor_release(&empty);
+}
+
+static void axes(void **state) {
+    (void)state;
+    cbk_tensor *x = counted(SHAPE(2, 3, 4)), *out = NULL;
+    assert_ok(cbk_movedim(test_table_stream, x, 1, (int32_t[]){0}, (int32_t[]){-1}, &out));
+    expect_shape(out, SHAPE(3, 4, 2));
+    cbk_tensor_release(&out);
+    assert_ok(cbk_movedim(test_table_stream, x, 2, (int32_t[]){0, 2}, (int32_t[]){2, 1}, &out));
+    expect_shape(out, SHAPE(3, 4, 2));
+    cbk_tensor_release(&out);
+    assert_status(CBK_ERROR_AXIS,
+                  cbk_movedim(test_table_stream, x, 2, (int32_t[]){0, 0}, (int32_t[]){1, 2}, &out));
+    assert_status(CBK_ERROR_AXIS,
+                  cbk_movedim(test_table_stream, x, 1, (int32_t[]){3}, (int32_t[]){1}, &out));
+
+    assert_ok(cbk_flatten(test_table_stream, x, 1, -1, &out));
+    expect_shape(out, SHAPE(2, 12));
+    cbk_tensor_release(&out);
+    assert_ok(cbk_flatten(test_table_stream, x, 0, 1, &out));
+    expect_shape(out, SHAPE(6, 4));
+    cbk_tensor_release(&out);
+    assert_status(CBK_ERROR_AXIS, cbk_flatten(test_table_stream, x, 2, 1, &out));
+
+    assert_ok(cbk_unflatten(test_table_stream, x, 2, 2, (int64_t[]){2, -1}, &out));
+    expect_shape(out, SHAPE(2, 3, 2, 2));
+    cbk_tensor_release(&out);
+    assert_status(CBK_ERROR_SHAPE,
+                  cbk_unflatten(test_table_stream, x, 2, 2, (int64_t[]){3, -1}, &out));
+    assert_status(CBK_ERROR_SHAPE,
+                  cbk_unflatten(test_table_stream, x, 2, 2, (int64_t[]){3, 2}, &out));
+    assert_status(CBK_ERROR_SHAPE, cbk_unflatten(test_table_stream, x, 2, 7,
+                                                 (int64_t[]){4, 1, 1, 1, 1, 1, 1}, &out));
+    cbk_tensor_release(&x);
+}
+
+static void grids(void **state) {
+    (void)state;
+    cbk_tensor *a = VECTOR(CBK_DTYPE_I32, int32_t, 1, 2), *outs[2] = {NULL};
+    cbk_tensor *b = VECTOR(CBK_DTYPE_I32, int32_t, 7, 8, 9), *grid = NULL;
+    const cbk_tensor *const vectors[] = {a, b};
+    assert_ok(cbk_meshgrid(test_table_stream, vectors, 2, CBK_GRID_IJ, outs));
+    expect_shape(outs[0], SHAPE(2, 3));
+    EXPECT(outs[0], CBK_DTYPE_I32, int32_t, 1, 1, 1, 2, 2, 2);
+    EXPECT(outs[1], CBK_DTYPE_I32, int32_t, 7, 8, 9, 7, 8, 9);
+    assert_ok(cbk_meshgrid(test_table_stream, vectors, 2, CBK_GRID_XY, outs));
+    expect_shape(outs[0], SHAPE(3, 2));
+    EXPECT(outs[0], CBK_DTYPE_I32, int32_t, 1, 2, 1, 2, 1, 2);
+    EXPECT(outs[1], CBK_DTYPE_I32, int32_t, 7, 7, 8, 8, 9, 9);
+    assert_status(CBK_ERROR_INVALID_ARGUMENT, cbk_meshgrid(test_table_stream, vectors, 2, 2, outs));
+    cbk_tensor_release(&a);
+    cbk_tensor_release(&b);
+
+    assert_ok(cbk_cartesian_grid(test_table_stream, CBK_DTYPE_I32, 2, (int64_t[]){2, 3}, &grid));
+    expect_shape(grid, SHAPE(2, 3, 2));
+    EXPECT(grid, CBK_DTYPE_I32, int32_t, 0, 0, 0, 1, 0, 2, 1, 0, 1, 1, 1, 2);
+    assert_ok(cbk_cartesian_grid(test_table_stream, 0, 2, (int64_t[]){0, 3}, &grid));
+    assert_int_equal(cbk_tensor_dtype(grid), CBK_DTYPE_I64);
+    cbk_tensor_release(&grid);
+    assert_status(CBK_ERROR_SHAPE, cbk_cartesian_grid(test_table_stream, 0, 8,
+                                                      (int64_t[]){1, 1, 1, 1, 1, 1, 1, 1}, &grid));
+}
+
+static void gates_and_slopes(void **state) {
+    (void)state;
+    cbk_tensor *flat = VECTOR(CBK_DTYPE_F32, float, 2, 3, 0, INFINITY, -4, 5, 0, -INFINITY);
+    cbk_tensor *x = NULL, *out = NULL, *dst = NULL, *slope = VECTOR(CBK_DTYPE_F32, float, 10, 100);
+    assert_ok(cbk_reshape(test_table_stream, flat, 2, (int64_t[]){2, 4}, &x));
+    assert_ok(cbk_glu(test_table_stream, x, -1, &out));
+    expect_shape(out, SHAPE(2, 2));
+    EXPECT(out, CBK_DTYPE_F32, float, 1, 3, -2, 0);
+    assert_ok(cbk_tensor_empty(test_table_stream, CBK_DTYPE_F32, 2, (int64_t[]){2, 2}, &dst));
+    assert_ok(cbk_glu_into(test_table_stream, x, 1, dst));
+    EXPECT(dst, CBK_DTYPE_F32, float, 1, 3, -2, 0);
+    cbk_tensor_release(&x);
+    assert_ok(cbk_reshape(test_table_stream, flat, 3, (int64_t[]){2, 1, 4}, &x));
+    assert_status(CBK_ERROR_SHAPE, cbk_glu(test_table_stream, x, 1, &out));
+    assert_status(CBK_ERROR_INVALID_ARGUMENT, cbk_glu(test_table_stream, NULL, 1, &out));
+    assert_status(CBK_ERROR_INVALID_ARGUMENT, cbk_glu_into(test_table_stream, x, 2, NULL));
+    assert_status(CBK_ERROR_SHAPE, cbk_prelu(test_table_stream, x, slope, &out));
+    cbk_tensor_release(&x);
+
+    assert_ok(cbk_reshape(test_table_stream, flat, 3, (int64_t[]){2, 2, 2}, &x));
+    assert_ok(cbk_prelu(test_table_stream, x, slope, &out));
+    EXPECT(out, CBK_DTYPE_F32, float, 2, 3, 0, INFINITY, -40, 5, 0, -INFINITY);
+    assert_ok(cbk_prelu_into(test_table_stream, x, slope, x));
+    EXPECT(x, CBK_DTYPE_F32, float, 2, 3, 0, INFINITY, -40, 5, 0, -INFINITY);
+    cbk_tensor_release(&flat);
+    cbk_tensor_release(&slope);
+}
+
+static void closeness(void **state) {
+    (void)state;
+    const cbk_close_params nan_too = CBK_INIT(cbk_close_params, .equal_nan = 1);
+    cbk_tensor *a = VECTOR(CBK_DTYPE_F32, float, 1, 1, INFINITY, INFINITY, NAN, 3e38f, 0);
+    cbk_tensor *b =
+        VECTOR(CBK_DTYPE_F32, float, 1.000009f, 1.00002f, INFINITY, 1, NAN, -3e38f, -0.0f);
+    cbk_tensor *out = NULL;
+    assert_ok(cbk_is_close(test_table_stream, a, b, NULL, &out));
+    EXPECT(out, CBK_DTYPE_BOOL, uint8_t, 1, 0, 1, 0, 0, 0, 1);
+    assert_ok(cbk_is_close(test_table_stream, a, b, &nan_too, &out));
+    EXPECT(out, CBK_DTYPE_BOOL, uint8_t, 1, 0, 1, 0, 1, 0, 1);
+    assert_ok(cbk_all_close(test_table_stream, a, b, &nan_too, &out));
+    assert_int_equal(cbk_tensor_rank(out), 0);
+    EXPECT(out, CBK_DTYPE_BOOL, uint8_t, 0);
+    assert_ok(cbk_all_close(test_table_stream, a, a, &nan_too, &out));
+    EXPECT(out, CBK_DTYPE_BOOL, uint8_t, 1);
+    cbk_tensor_release(&a);
+    cbk_tensor_release(&b);
+}
+
+static void products(void **state) {
+    (void)state;
+    cbk_tensor *a = VECTOR(CBK_DTYPE_I32, int32_t, 1, 2, 3), *out = NULL, *none = NULL;
+    cbk_tensor *b = VECTOR(CBK_DTYPE_I32, int32_t, 10, 20);
+    assert_ok(cbk_outer(test_table_stream, a, b, &out));
+    expect_shape(out, SHAPE(3, 2));
+    assert_status(CBK_ERROR_SHAPE, cbk_outer(test_table_stream, out, b, &none));
+    EXPECT(out, CBK_DTYPE_I32, int32_t, 10, 20, 20, 40, 30, 60);
+    cbk_tensor_release(&a);
+    cbk_tensor_release(&b);
+}
+
+static void fmod_keeps_the_sign_of_a(void **state) {
+    (void)state;
+    EXPECT(test_binary(cbk_fmod, VECTOR(CBK_DTYPE_I8, int8_t, -7, 7, -7, 5, -128, -128),
+                       VECTOR(CBK_DTYPE_I8, int8_t, 3, -3, -3, 0, -1, 3)),
+           CBK_DTYPE_I8, int8_t, -1, 1, -1, 0, 0, -2);
+    EXPECT(test_binary(cbk_fmod, VECTOR(CBK_DTYPE_F32, float, -7, 7, 5, 5, INFINITY, -0.0f),
+                       VECTOR(CBK_DTYPE_F32, float, 3, -3, 0, INFINITY, 2, 2)),
+           CBK_DTYPE_F32, float, -1, 1, NAN, 5, NAN, -0.0f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts),
+        cmocka_unit_test(axes),
+        cmocka_unit_test(grids),
+        cmocka_unit_test(gates_and_slopes),
+        cmocka_unit_test(closeness),
+        cmocka_unit_test(products),
+        cmocka_unit_test(fmod_keeps_the_sign_of_a),
+    };
+    return cmocka_run_group_tests_name("compose", tests, test_table_open, test_table_close);
+}
