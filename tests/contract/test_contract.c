@@ -4,19 +4,43 @@
 #include "random_data.h"
 #include "support.h"
 
+#include <cubeback/ir.h>
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct subject {
+    const char *title;
     const char *name;
     cbk_status (*create)(const cbk_backend_params *, cbk_backend **);
+    bool records; ///< the stream records all the while
 };
 
+static cbk_status record_over(cbk_status (*create)(const cbk_backend_params *, cbk_backend **),
+                              const cbk_backend_params *params, cbk_backend **out) {
+    cbk_backend *inner = NULL;
+    cbk_status status = create(params, &inner);
+    if (status == CBK_OK) status = cbk_ir_recorder_create(inner, out);
+    cbk_backend_release(&inner);
+    return status;
+}
+
+static cbk_status record_reference(const cbk_backend_params *params, cbk_backend **out) {
+    return record_over(cbk_reference_create, params, out);
+}
+
+static cbk_status record_opencl(const cbk_backend_params *params, cbk_backend **out) {
+    return record_over(cbk_opencl_create, params, out);
+}
+
 static const struct subject subjects[] = {
-    {"reference", cbk_reference_create},
-    {"opencl", cbk_opencl_create},
+    {"reference", "reference", cbk_reference_create, false},
+    {"opencl", "opencl", cbk_opencl_create, false},
+    {"recorder over reference", "recorder", record_reference, false},
+    {"recorder over reference, recording", "recorder", record_reference, true},
+    {"recorder over opencl, recording", "recorder", record_opencl, true},
 };
 #define SUBJECT_COUNT (sizeof subjects / sizeof *subjects)
 
@@ -36,13 +60,14 @@ static int open_side(void **state) {
     if (!test_side_open(&side, subject->name, create_backend(), !strcmp(subject->name, "opencl")))
         return -1;
     stream = side.stream;
-    return 0;
+    return !subject->records || cbk_ir_begin(stream, NULL) == CBK_OK ? 0 : -1;
 }
 
 static int close_side(void **state) {
     cbk_memory_info info = CBK_INIT(cbk_memory_info);
     (void)state;
     cbk_status status = cbk_sync(stream);
+    if (status == CBK_OK && subject->records) status = cbk_ir_abort(stream);
     if (status == CBK_OK) status = cbk_memory_usage(side.device, &info);
     test_write_stats(side.device);
     test_side_close(&side);
@@ -598,7 +623,8 @@ static void test_counters(void **state) {
     assert_ok(cbk_device_counters(side.device, &after));
     assert_true(after.launches > before.launches);
     assert_int_equal(after.bytes_written, before.bytes_written + sizeof one_to_six);
-    assert_int_equal(after.bytes_read, before.bytes_read + sizeof one_to_six);
+    const uint64_t reads = subject->records ? 2 : 1; // a recording takes in x
+    assert_int_equal(after.bytes_read, before.bytes_read + reads * sizeof one_to_six);
     assert_true(after.allocations >= before.allocations + 2);
     cbk_tensor_release(&x);
     cbk_tensor_release(&out);
@@ -635,7 +661,7 @@ int main(void) {
     for (size_t i = 0; i < SUBJECT_COUNT; i++) {
         subject = &subjects[i];
         if (wanted && *wanted && strcmp(wanted, subject->name) != 0) continue;
-        failed += cmocka_run_group_tests_name(subject->name, tests, open_side, close_side);
+        failed += cmocka_run_group_tests_name(subject->title, tests, open_side, close_side);
     }
     return failed;
 }
