@@ -3,7 +3,8 @@
 // position first_position + i / 4 and has word i % 4 of it.
 //
 // CPU form: a work-item makes runs of W positions side by side in vectors. GPU form (GPU_FORM
-// defined): a work-item makes one position and stores its four elements at once.
+// defined): a work-item makes POSITIONS positions, a work-group apart, and stores the four elements
+// of each at once.
 //
 // Defines
 //   DRAW      draw_uniform draw_normal draw_bernoulli draw_integer
@@ -185,24 +186,44 @@ static inline void store_each(global STORAGE(Y) *y, const struct random_args *ar
 
 #ifdef GPU_FORM
 
-kernel __attribute__((reqd_work_group_size(256, 1, 1))) void
-random_fill(global STORAGE(Y) *restrict y, const struct random_args args,
-            global const struct random_start *start) {
-    const long at = (long)get_global_id(0) * 4;
-    if (at >= args.count) return;
-    const struct random_start first = begin(&args, start);
-    const ulong position = first.position + (ulong)at / 4;
-    uint word[4] = {(uint)position, (uint)(position >> 32), (uint)args.stream,
-                    (uint)(args.stream >> 32)};
+#define GROUP 256
+#define POSITIONS 4
+
+static inline void make_position(const struct random_args *args, struct random_start first,
+                                 long index, MATH(Y) values[4]) {
+    const ulong position = first.position + (ulong)index;
+    uint word[4] = {(uint)position, (uint)(position >> 32), (uint)args->stream,
+                    (uint)(args->stream >> 32)};
     VALUE drawn[4];
     philox(word, (uint)first.seed, (uint)(first.seed >> 32));
-    draw(word, args.parameters, drawn);
-    MATH(Y) values[4] = {(MATH(Y))drawn[0], (MATH(Y))drawn[1], (MATH(Y))drawn[2],
-                         (MATH(Y))drawn[3]};
-    if (args.is_dense && at + 4 <= args.count)
-        STOREV(Y, y, args.y_offset + at, (MATHV(Y))(values[0], values[1], values[2], values[3]));
-    else
-        store_each(y, &args, at, (int)min(4L, args.count - at), values);
+    draw(word, args->parameters, drawn);
+    for (int i = 0; i < 4; i++) values[i] = (MATH(Y))drawn[i];
+}
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+random_fill(global STORAGE(Y) *restrict y, const struct random_args args,
+            global const struct random_start *start) {
+    const struct random_start first = begin(&args, start);
+    const long group_begin = (long)get_group_id(0) * (GROUP * POSITIONS);
+    const long begin_index = group_begin + get_local_id(0);
+    if (args.is_dense && (group_begin + GROUP * POSITIONS) * 4 <= args.count) {
+        MATH(Y) values[POSITIONS][4];
+#pragma unroll
+        for (int k = 0; k < POSITIONS; k++)
+            make_position(&args, first, begin_index + k * GROUP, values[k]);
+#pragma unroll
+        for (int k = 0; k < POSITIONS; k++)
+            STOREV(Y, y, args.y_offset + (begin_index + k * GROUP) * 4,
+                   (MATHV(Y))(values[k][0], values[k][1], values[k][2], values[k][3]));
+        return;
+    }
+#pragma unroll 1
+    for (long index = begin_index; index < group_begin + GROUP * POSITIONS; index += GROUP) {
+        MATH(Y) values[4];
+        if (index * 4 >= args.count) return;
+        make_position(&args, first, index, values);
+        store_each(y, &args, index * 4, (int)min(4L, args.count - index * 4), values);
+    }
 }
 
 #else

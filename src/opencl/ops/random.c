@@ -18,7 +18,8 @@ static const char *const draws[] = {"uniform", "normal", "bernoulli", "integer"}
 static const char *const operations[] = {"random_uniform", "random_normal", "random_bernoulli",
                                          "random_integer"};
 #define LOW(opcode) ((opcode)&0xff)
-#define GROUP 256
+#define GROUP 256   // as in random.cl
+#define POSITIONS 4 // of a work-item, as in random.cl
 
 // ---- programs -----------------------------------------------------------------------------------
 
@@ -197,7 +198,7 @@ static void set_output(const struct cbk_ocl_operand *y, struct random_args *args
 static int64_t plan(const struct cbk_rt_caps *caps, const struct program *program,
                     struct random_args *args) {
     int64_t positions = cbk_ocl_divide_up(args->count, 4);
-    if (program->is_gpu) return (int64_t)cbk_ocl_round_up((size_t)positions, GROUP);
+    if (program->is_gpu) return GROUP * cbk_ocl_divide_up(positions, GROUP * POSITIONS);
     int64_t runs = cbk_ocl_divide_up(positions, program->lanes);
     int64_t items = cbk_ocl_clamp(args->count / 4096, 1, 8 * (int64_t)caps->compute_units);
     args->runs_per_item = cbk_ocl_divide_up(runs, items);
