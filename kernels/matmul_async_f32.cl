@@ -13,7 +13,8 @@
 // through their columns backwards, which lets neighbouring products share a register read.
 // Sums run over k in order. Edges are filled with zeros on the way into local memory.
 // k may be cut into `splits` of k_split steps (a multiple of BK); the sums then go to `partial`,
-// [split][matrix][m][n], and add_splits of matmul_tile adds them.
+// [split][matrix][m][n], and add_splits of matmul_tile adds them. Results go through the epilogue
+// (matmul_epilogue.clh).
 //
 // Host guarantees: rows of a run along k, rows of b along n; their offsets, strides and batch
 // strides are multiples of 4 elements; 0 < k_split < 2^31.
@@ -23,8 +24,7 @@
 //   BK          16 or 32
 //   WHOLE       m, n and k_split are multiples of BM, BN and BK: there are no edges
 //   NVIDIA      see nvidia_async.clh
-#include "matmul_batch.clh"
-#include "matmul_types.clh"
+#include "matmul_epilogue.clh"
 #include "nvidia_async.clh"
 
 #define BM 128
@@ -197,11 +197,26 @@ static inline void store_strided(global STORAGE(Y) *to, long out_row, long out_c
     }
 }
 
+#ifdef EPILOGUE
+static inline void finish_tile(float sum[8][8], const epilogue *e, int rows, int columns,
+                               struct place at) {
+    UNROLL
+    for (int i = 0; i < 8; i++) {
+        UNROLL
+        for (int j = 0; j < 8; j++) {
+            int row = (int)at.row + 4 * i, column = (int)at.column + (j & 4) * 8 + (j & 3);
+            if (row < rows && column < columns)
+                sum[i][j] = finish_sum(sum[i][j], e, row, column);
+        }
+    }
+}
+#endif
+
 kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void
 multiply(global const float *a, long a_offset, global const float *b, long b_offset,
          global STORAGE(Y) *out, long out_offset, global float *partial, long partial_offset,
          long m, long n, long k, uint lda, uint ldb, long out_row, long out_column, long splits,
-         long k_split, batch_axes batch) {
+         long k_split, batch_axes batch EPILOGUE_PARAMS) {
     local float stages[STAGES * STAGE_FLOATS] __attribute__((aligned(128)));
     uint t = (uint)get_local_id(0);
     struct place at = place_of(t);
@@ -235,6 +250,10 @@ multiply(global const float *a, long a_offset, global const float *b, long b_off
                              : out_offset + batch_offset(&batch, matrix, 2) + i * out_row +
                                    j * out_column;
     multiply_tile(stages, &from, at, sum);
+#ifdef EPILOGUE // and then there are no splits
+    epilogue e = EPILOGUE_AT(matrix, i, j);
+    finish_tile(sum, &e, ROWS(from), COLUMNS(from), at);
+#endif
     if (splits > 1 || (OUT_IS_ACC && out_column == 1)) {
         long pitch = splits > 1 ? n : out_row;
         store_rows((splits > 1 ? partial : (global float *)out) + origin, pitch,

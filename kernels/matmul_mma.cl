@@ -12,7 +12,7 @@
 //
 // Edges are filled with zeros on the way into local memory. k may be cut into `splits` of k_split
 // steps (a multiple of BK); the sums then go to `partial`, [split][matrix][m][n], and add_splits of
-// matmul_tile adds them.
+// matmul_tile adds them. Results go through the epilogue (matmul_epilogue.clh).
 //
 // Host guarantees: rows of a run along k, rows of b along n (B_ALONG_K: its columns along k); their
 // offsets, strides and batch strides are multiples of 8 elements; 0 < k_split < 2^31.
@@ -21,8 +21,7 @@
 //   X, Y, ACC   f16 or bf16, the output's dtype, f32
 //   B_ALONG_K   b's columns are contiguous
 //   NVIDIA      see nvidia_async.clh
-#include "matmul_batch.clh"
-#include "matmul_types.clh"
+#include "matmul_epilogue.clh"
 #include "nvidia_async.clh"
 #include "nvidia_mma.clh"
 
@@ -172,7 +171,7 @@ kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void
 multiply(global const ushort *a, long a_offset, global const ushort *b, long b_offset,
          global STORAGE(Y) *out, long out_offset, global float *partial, long partial_offset,
          long m, long n, long k, uint lda, uint ldb, long out_row, long out_column, long splits,
-         long k_split, batch_axes batch) {
+         long k_split, batch_axes batch EPILOGUE_PARAMS) {
     local uchar stages[STAGES * STAGE_BYTES] __attribute__((aligned(1024)));
     uint t = (uint)get_local_id(0), warp = warp_uniform(t >> 5), lane = t & 31;
     long down = (m + BM - 1) / BM, across = (n + BN - 1) / BN, tiles = down * across;
@@ -217,6 +216,7 @@ multiply(global const ushort *a, long a_offset, global const ushort *b, long b_o
     long origin = out_offset + batch_offset(&batch, matrix, 2) + i_first * out_row;
     bool is_even = out_column == 1 && ((origin | out_row) & 1) == 0;
     out += origin + j_first * out_column;
+    epilogue e = EPILOGUE_AT(matrix, i_first, j_first);
     UNROLL
     for (int i = 0; i < 4; i++) {
         UNROLL
@@ -227,6 +227,10 @@ multiply(global const ushort *a, long a_offset, global const ushort *b, long b_o
                 float2 two = (float2)(sum[i][j][c], sum[i][j][c + 1]);
                 if (r >= from.rows || q >= from.columns) continue;
                 bool has_two = q + 1 < from.columns;
+                if (HAS_EPILOGUE) { // and then there are no splits
+                    two.x = finish_sum(two.x, &e, r, q);
+                    if (has_two) two.y = finish_sum(two.y, &e, r, q + 1);
+                }
                 if (splits > 1) {
                     partial[r * n + q] = two.x;
                     if (has_two) partial[r * n + q + 1] = two.y;

@@ -14,7 +14,8 @@
 //                   tile [MR][NR] in registers   (matmul_panel.clh)
 //
 // Sums of a run start at zero and are added run by run: in the output itself where it has the
-// accumulation type, else in `sums`, one [MR][NR] block per tile of the output.
+// accumulation type, else in `sums`, one [MR][NR] block per tile of the output. The last run's
+// results go through the epilogue (matmul_epilogue.clh).
 //
 // Packed b: [matrix][run][panel][k][NR]; only the last run is shorter than KC. Matrices along which
 // b is broadcast are packed once: they are numbered by strides that are 0 on broadcast axes.
@@ -28,7 +29,6 @@
 //   A_PANELS           panels of a that local memory holds
 #define A_SPACE local
 #define B_SPACE global
-#include "matmul_batch.clh"
 #include "matmul_panel.clh"
 
 #define PANELS 8 // that a work-item packs
@@ -50,7 +50,8 @@ kernel void pack_b(global const STORAGE(X) *b, long b_offset, long n, long k, lo
 kernel void multiply(global const STORAGE(X) *a, long a_offset, global const acc_t *b,
                      long b_offset, global STORAGE(Y) *out, long out_offset, global acc_t *sums,
                      long sums_offset, long m, long n, long k, long tile_rows, long tile_columns,
-                     long a_row, long a_k, long out_row, long out_column, batch_axes batch) {
+                     long a_row, long a_k, long out_row, long out_column,
+                     batch_axes batch EPILOGUE_PARAMS) {
     local accv a_block[A_PANELS * MR * KC / W];
     local acc_t *a_panels = (local acc_t *)a_block;
     long row_panels = (m + MR - 1) / MR, column_panels = (n + NR - 1) / NR;
@@ -65,6 +66,7 @@ kernel void multiply(global const STORAGE(X) *a, long a_offset, global const acc
     b += b_offset + batch_offset(&batch, matrix, 1) * column_panels * NR * k;
     out += out_offset + batch_offset(&batch, matrix, 2);
     sums += sums_offset + matrix * row_panels * column_panels * (MR * NR);
+    epilogue e = EPILOGUE_AT(matrix, 0, 0);
     for (long k_first = 0; k_first < k; k_first += KC) {
         int k_count = (int)min(k - k_first, (long)KC);
         global const acc_t *b_run = b + column_panels * NR * k_first;
@@ -81,8 +83,9 @@ kernel void multiply(global const STORAGE(X) *a, long a_offset, global const acc
                 if (OUT_IS_ACC && k_first > 0) prefetch_tile((global acc_t *)at, out_row);
                 multiply_panels(a_panels + (i - i_first) * MR * k_count, b_run + j * NR * k_count,
                                 k_count, tile);
-                finish_tile(tile, k_first == 0, k_first + KC >= k, sum, at, out_row, out_column,
-                            (int)min((long)MR, m - i * MR), columns);
+                struct target to = {
+                    at, out_row, out_column, i * MR, j * NR, (int)min((long)MR, m - i * MR), columns};
+                finish_tile(tile, k_first == 0, k_first + KC >= k, sum, &e, &to);
             }
         }
     }

@@ -11,12 +11,13 @@
 // Host guarantees: local size 1; out does not overlap a or b; `sums` has an [MR][NR] block per tile
 // of the output if k > KC and the output does not have the accumulation type.
 //
+// The epilogue is that of matmul_epilogue.clh.
+//
 // Defines
 //   X, Y, ACC, W, MR   see matmul_panel.clh
 //   KC                 length of a run of k
 #define A_SPACE private
 #define B_SPACE private
-#include "matmul_batch.clh"
 #include "matmul_panel.clh"
 
 #define COLUMNS 4
@@ -27,8 +28,8 @@ struct product {
 
 static inline void multiply_block(const struct product *p, global const STORAGE(X) *a,
                                   global const STORAGE(X) *b, global STORAGE(Y) *out,
-                                  global acc_t *sums, long i_first, long i_end, long j_first,
-                                  long j_end) {
+                                  global acc_t *sums, const epilogue *e, long i_first,
+                                  long i_end, long j_first, long j_end) {
     accv a_panel[KC * MR / W], b_panels[COLUMNS * KC * NR / W];
     long row_panels = (p->m + MR - 1) / MR, k_first = 0;
     do {
@@ -48,10 +49,15 @@ static inline void multiply_block(const struct product *p, global const STORAGE(
 #else
                 multiply_panels((const acc_t *)a_panel, b_panel, k_count, tile);
 #endif
+                struct target to = {out + i * MR * p->out_row + j * NR * p->out_column,
+                                    p->out_row,
+                                    p->out_column,
+                                    i * MR,
+                                    j * NR,
+                                    rows,
+                                    (int)min((long)NR, p->n - j * NR)};
                 finish_tile(tile, k_first == 0, k_first + KC >= p->k,
-                            sums + (j * row_panels + i) * (MR * NR),
-                            out + i * MR * p->out_row + j * NR * p->out_column, p->out_row,
-                            p->out_column, rows, (int)min((long)NR, p->n - j * NR));
+                            sums + (j * row_panels + i) * (MR * NR), e, &to);
             }
         }
         k_first += KC;
@@ -62,7 +68,7 @@ kernel void multiply(global const STORAGE(X) *a, long a_offset, global const STO
                      long b_offset, global STORAGE(Y) *out, long out_offset, global acc_t *sums,
                      long sums_offset, long m, long n, long k, long block_rows, long units,
                      long units_per_item, long a_row, long a_k, long b_k, long b_column,
-                     long out_row, long out_column, batch_axes batch) {
+                     long out_row, long out_column, batch_axes batch EPILOGUE_PARAMS) {
     struct product p = {m, n, k, a_row, a_k, b_k, b_column, out_row, out_column};
     long row_panels = (m + MR - 1) / MR, column_panels = (n + NR - 1) / NR;
     long down = (row_panels + block_rows - 1) / block_rows;
@@ -71,10 +77,11 @@ kernel void multiply(global const STORAGE(X) *a, long a_offset, global const STO
     for (long unit = first; unit < min(first + units_per_item, units); unit++) {
         long matrix = unit / down / across;
         long i = unit % down * block_rows, j = unit / down % across * COLUMNS;
+        epilogue e = EPILOGUE_AT(matrix, 0, 0);
         multiply_block(&p, a + a_offset + batch_offset(&batch, matrix, 0),
                        b + b_offset + batch_offset(&batch, matrix, 1),
                        out + out_offset + batch_offset(&batch, matrix, 2),
-                       sums + sums_offset + matrix * row_panels * column_panels * (MR * NR), i,
+                       sums + sums_offset + matrix * row_panels * column_panels * (MR * NR), &e, i,
                        min(i + block_rows, row_panels), j, min(j + COLUMNS, column_panels));
     }
 }

@@ -11,7 +11,8 @@
 //
 // Sums run over k in order. Groups walk the tiles 8 tile rows at a time, which keeps b in cache.
 // Where the output has few tiles the host cuts k into `splits` of k_split steps: then the sums of
-// each go to `partial`, [split][matrix][m][n], and add_splits adds them in order.
+// each go to `partial`, [split][matrix][m][n], and add_splits adds them in order. Results go through
+// the epilogue (matmul_epilogue.clh).
 //
 // Host guarantees: out does not overlap a or b; k may be 0.
 //
@@ -20,8 +21,7 @@
 //   LX, LY, TM, TN   as above
 //   BK               divides LX LY; LX LY divides BM BK and BN BK
 //   INDEX            int if all offsets within a matrix fit, else long
-#include "matmul_batch.clh"
-#include "matmul_types.clh"
+#include "matmul_epilogue.clh"
 
 #define THREADS (LX * LY)
 #define BM (LY * TM)
@@ -52,7 +52,7 @@ kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void
 multiply(global const STORAGE(X) *a, long a_offset, global const STORAGE(X) *b, long b_offset,
          global STORAGE(Y) *out, long out_offset, global acc_t *partial, long partial_offset,
          long m, long n, long k, long a_row, long a_k, long b_k, long b_column, long out_row,
-         long out_column, long splits, long k_split, batch_axes batch) {
+         long out_column, long splits, long k_split, batch_axes batch EPILOGUE_PARAMS) {
     local acc_t a_tile[BK][BM + 1], b_tile[BK][BN + 1];
     int t = (int)get_local_id(0), x = t % LX, y = t / LX;
     long down = (m + BM - 1) / BM, across = (n + BN - 1) / BN;
@@ -107,6 +107,7 @@ multiply(global const STORAGE(X) *a, long a_offset, global const STORAGE(X) *b, 
     long matrices = get_num_groups(0) / (down * across) / splits;
     out += out_offset + batch_offset(&batch, matrix, 2) + i_first * out_row + j_first * out_column;
     partial += partial_offset + ((split * matrices + matrix) * m + i_first) * n + j_first;
+    epilogue e = EPILOGUE_AT(matrix, i_first, j_first);
     for (int i = 0; i < TM; i++)
         for (int j = 0; j < TN; j++) {
             int row = y + i * LY, column = x + j * LX;
@@ -114,7 +115,8 @@ multiply(global const STORAGE(X) *a, long a_offset, global const STORAGE(X) *b, 
                 if (splits > 1)
                     partial[row * n + column] = sum[i][j];
                 else
-                    STORE(Y, out, row * out_row + column * out_column, as_out(sum[i][j]));
+                    STORE(Y, out, row * out_row + column * out_column,
+                          finish_sum(sum[i][j], &e, row, column));
             }
         }
 }
@@ -122,12 +124,14 @@ multiply(global const STORAGE(X) *a, long a_offset, global const STORAGE(X) *b, 
 // One element of the output per work-item.
 kernel void add_splits(global const acc_t *partial, long partial_offset, global STORAGE(Y) *out,
                        long out_offset, long m, long n, long matrices, long splits, long out_row,
-                       long out_column, batch_axes batch) {
-    long size = m * n * matrices, e = get_global_id(0);
-    if (e < size) {
+                       long out_column, batch_axes batch EPILOGUE_PARAMS) {
+    long size = m * n * matrices, at = get_global_id(0);
+    if (at < size) {
         acc_t sum = 0;
-        for (long i = 0; i < splits; i++) sum += partial[partial_offset + i * size + e];
-        out += out_offset + batch_offset(&batch, e / n / m, 2);
-        STORE(Y, out, e / n % m * out_row + e % n * out_column, as_out(sum));
+        for (long i = 0; i < splits; i++) sum += partial[partial_offset + i * size + at];
+        long matrix = at / n / m, row = at / n % m, column = at % n;
+        epilogue e = EPILOGUE_AT(matrix, 0, 0);
+        out += out_offset + batch_offset(&batch, matrix, 2);
+        STORE(Y, out, row * out_row + column * out_column, finish_sum(sum, &e, row, column));
     }
 }

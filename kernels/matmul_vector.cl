@@ -13,12 +13,13 @@
 // k may be cut into `parts` of k_part steps; then the sums of a part go to `partial` and add_parts
 // finishes. The host chooses parts by shape alone.
 //
+// Results go through the epilogue (matmul_epilogue.clh).
+//
 // Host guarantees: local size 1; out does not overlap x or b.
 //
 // Defines
 //   X, Y, ACC, W   see matmul_types.clh
-#include "matmul_batch.clh"
-#include "matmul_types.clh"
+#include "matmul_epilogue.clh"
 
 #define CHUNK 512
 
@@ -51,10 +52,22 @@ static inline void add_rows(global const STORAGE(X) *x, long x_stride, global co
     }
 }
 
+// Results of neighbouring columns, W at a time.
+static inline void store_sums(const accv *sums, int width, global STORAGE(Y) *out, long out_stride,
+                              const epilogue *e) {
+    for (int j = 0; j < width; j += W) {
+        int count = min(W, width - j);
+        MATH(Y) lanes[W];
+        CAT(vstore, W)(finish_lanes(sums[j / W], e, 0, j, count), 0, lanes);
+        for (int c = 0; c < count; c++) STORE(Y, out, (j + c) * out_stride, lanes[c]);
+    }
+}
+
 kernel void columns(global const STORAGE(X) *x, long x_offset, global const STORAGE(X) *b,
                     long b_offset, global STORAGE(Y) *out, long out_offset,
                     global acc_t *partial, long partial_offset, long n, long k, long parts,
-                    long k_part, long x_stride, long b_stride, long out_stride, batch_axes batch) {
+                    long k_part, long x_stride, long b_stride, long out_stride,
+                    batch_axes batch EPILOGUE_PARAMS) {
     long chunks = (n + CHUNK - 1) / CHUNK;
     long id = get_group_id(0), matrix = id / chunks / parts;
     long part = id / chunks % parts, k_first = part * k_part, j_first = id % chunks * CHUNK;
@@ -71,20 +84,23 @@ kernel void columns(global const STORAGE(X) *x, long x_offset, global const STOR
         for (int j = 0; j < width; j++) partial[j] = sum[j];
     } else {
         out += out_offset + batch_offset(&batch, matrix, 2) + j_first * out_stride;
-        for (int j = 0; j < width; j++) STORE(Y, out, j * out_stride, as_out(sum[j]));
+        epilogue e = EPILOGUE_AT(matrix, 0, j_first);
+        store_sums(sums, width, out, out_stride, &e);
     }
 }
 
 kernel void add_parts(global const acc_t *partial, long partial_offset, global STORAGE(Y) *out,
-                      long out_offset, long n, long parts, long out_stride, batch_axes batch) {
+                      long out_offset, long n, long parts, long out_stride,
+                      batch_axes batch EPILOGUE_PARAMS) {
     long chunks = (n + CHUNK - 1) / CHUNK, j_first = get_group_id(0) % chunks * CHUNK;
     long matrix = get_group_id(0) / chunks, matrices = get_num_groups(0) / chunks;
+    epilogue e = EPILOGUE_AT(matrix, 0, 0);
     out += out_offset + batch_offset(&batch, matrix, 2);
     for (long j = j_first; j < min(j_first + CHUNK, n); j++) {
         acc_t sum = 0;
         for (long part = 0; part < parts; part++)
             sum += partial[partial_offset + (part * matrices + matrix) * n + j];
-        STORE(Y, out, j * out_stride, as_out(sum));
+        STORE(Y, out, j * out_stride, finish_sum(sum, &e, 0, j));
     }
 }
 
@@ -106,12 +122,13 @@ static inline acc_t add_tail(acc_t sum, global const STORAGE(X) *x, global const
 
 kernel void dots(global const STORAGE(X) *x, long x_offset, global const STORAGE(X) *b,
                  long b_offset, global STORAGE(Y) *out, long out_offset, long n, long k,
-                 long per_item, long b_stride, long out_stride, batch_axes batch) {
+                 long per_item, long b_stride, long out_stride, batch_axes batch EPILOGUE_PARAMS) {
     long items = (n + per_item - 1) / per_item, matrix = get_group_id(0) / items;
     long j = get_group_id(0) % items * per_item, j_end = min(j + per_item, n);
     x += x_offset + batch_offset(&batch, matrix, 0);
     b += b_offset + batch_offset(&batch, matrix, 1);
     out += out_offset + batch_offset(&batch, matrix, 2);
+    epilogue e = EPILOGUE_AT(matrix, 0, 0);
     long k_even = k / (2 * W) * (2 * W);
     for (; j < j_end; j += 4) {
         int count = (int)min(4L, j_end - j);
@@ -132,15 +149,11 @@ kernel void dots(global const STORAGE(X) *x, long x_offset, global const STORAGE
             s3 = multiply_add(u, as_accv(LOADV(X, b3, i)), s3);
             t3 = multiply_add(v, as_accv(LOADV(X, b3, i + W)), t3);
         }
-        STORE(Y, out, j * out_stride, as_out(add_tail(add_lanes(s0 + t0), x, b0, k_even, k)));
-        if (count > 1)
-            STORE(Y, out, (j + 1) * out_stride,
-                  as_out(add_tail(add_lanes(s1 + t1), x, b1, k_even, k)));
-        if (count > 2)
-            STORE(Y, out, (j + 2) * out_stride,
-                  as_out(add_tail(add_lanes(s2 + t2), x, b2, k_even, k)));
-        if (count > 3)
-            STORE(Y, out, (j + 3) * out_stride,
-                  as_out(add_tail(add_lanes(s3 + t3), x, b3, k_even, k)));
+        acc_t sums[4] = {add_tail(add_lanes(s0 + t0), x, b0, k_even, k),
+                         add_tail(add_lanes(s1 + t1), x, b1, k_even, k),
+                         add_tail(add_lanes(s2 + t2), x, b2, k_even, k),
+                         add_tail(add_lanes(s3 + t3), x, b3, k_even, k)};
+        for (int c = 0; c < count; c++)
+            STORE(Y, out, (j + c) * out_stride, finish_sum(sums[c], &e, 0, j + c));
     }
 }

@@ -12,33 +12,32 @@
 // Where the output is short the host cuts k into `parts` of k_part steps: the sums go to
 // `partial`, [part][matrix][n], and add_splits of matmul_tile adds them in order.
 // The order of additions depends on k, lanes and parts alone, which the host derives from the
-// shape.
+// shape. Results go through the epilogue (matmul_epilogue.clh).
 //
 // Defines
 //   X, Y, ACC  see matmul_types.clh
 //   W          elements a work-item reads at once: 4
 //   ALIGNED    what is read so, rows or columns of b and in dots x, is aligned to W elements
 //   THREADS    work-items of a group, a multiple of 64
-#include "matmul_batch.clh"
-#include "matmul_types.clh"
+#include "matmul_epilogue.clh"
 
 #define COLUMNS 64
 #define SLICES (THREADS * W / COLUMNS)
 
 static inline void finish(acc_t sum, long j, long n, long matrix, long matrices, long part,
                           long parts, global acc_t *partial, global STORAGE(Y) *out,
-                          long out_stride) {
+                          long out_stride, const epilogue *e) {
     if (parts > 1)
         partial[(part * matrices + matrix) * n + j] = sum;
     else
-        STORE(Y, out, j * out_stride, as_out(sum));
+        STORE(Y, out, j * out_stride, finish_sum(sum, e, 0, j));
 }
 
 kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void
 dots(global const STORAGE(X) *x, long x_offset, global const STORAGE(X) *b, long b_offset,
      global STORAGE(Y) *out, long out_offset, global acc_t *partial, long partial_offset, long n,
      long k, long parts, long k_part, long b_stride, long out_stride, int lanes,
-     batch_axes batch) {
+     batch_axes batch EPILOGUE_PARAMS) {
     local acc_t sums[THREADS];
     int t = (int)get_local_id(0), lane = t % lanes, per_group = THREADS / lanes;
     long groups = (n + per_group - 1) / per_group, id = get_group_id(0);
@@ -66,9 +65,11 @@ dots(global const STORAGE(X) *x, long x_offset, global const STORAGE(X) *b, long
         barrier(CLK_LOCAL_MEM_FENCE);
         if (lane < width) sums[t] += sums[t + width];
     }
-    if (lane == 0 && j < n)
+    if (lane == 0 && j < n) {
+        epilogue e = EPILOGUE_AT(matrix, 0, 0);
         finish(sums[t], j, n, matrix, matrices, part, parts, partial + partial_offset,
-               out + out_offset + batch_offset(&batch, matrix, 2), out_stride);
+               out + out_offset + batch_offset(&batch, matrix, 2), out_stride, &e);
+    }
 }
 
 // W elements of a row of b, of which `count` exist.
@@ -83,7 +84,7 @@ kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void
 columns(global const STORAGE(X) *x, long x_offset, global const STORAGE(X) *b, long b_offset,
         global STORAGE(Y) *out, long out_offset, global acc_t *partial, long partial_offset,
         long n, long k, long parts, long k_part, long x_stride, long b_stride, long out_stride,
-        batch_axes batch) {
+        batch_axes batch EPILOGUE_PARAMS) {
     local acc_t sums[SLICES][COLUMNS];
     int t = (int)get_local_id(0), place = t % (COLUMNS / W) * W, slice = t / (COLUMNS / W);
     long groups = (n + COLUMNS - 1) / COLUMNS, id = get_group_id(0);
@@ -112,7 +113,8 @@ columns(global const STORAGE(X) *x, long x_offset, global const STORAGE(X) *b, l
     if (t < COLUMNS && j + t < n) {
         acc_t sum = sums[0][t];
         for (int r = 1; r < SLICES; r++) sum += sums[r][t];
+        epilogue e = EPILOGUE_AT(matrix, 0, 0);
         finish(sum, j + t, n, matrix, matrices, part, parts, partial + partial_offset,
-               out + out_offset + batch_offset(&batch, matrix, 2), out_stride);
+               out + out_offset + batch_offset(&batch, matrix, 2), out_stride, &e);
     }
 }

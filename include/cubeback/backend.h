@@ -239,18 +239,18 @@ CBK_API cbk_status cbk_tensor_adopt(cbk_stream *stream, const cbk_tensor_meta *m
 /// CBK_ERROR_PRODUCER with `message`.
 CBK_API void cbk_tensor_poison(cbk_tensor *tensor, cbk_status status, const char *message);
 
-
 // ---- the op table --------------------------------------------------------------------------
 
 enum {
-    CBK_ROW_POINTWISE = 1u << 0,      ///< element i of the output depends on element i of inputs
-    CBK_ROW_VIEW = 1u << 1,           ///< shares its input's storage
-    CBK_ROW_UPDATE = 1u << 2,         ///< output may be the first input (in-place form)
+    CBK_ROW_POINTWISE = 1u << 0, ///< element i of the output depends on element i of inputs
+    CBK_ROW_VIEW = 1u << 1,      ///< shares its input's storage
+    CBK_ROW_UPDATE = 1u << 2,    ///< output may be the first input (in-place form)
     CBK_ROW_DIFFERENTIABLE = 1u << 3,
     CBK_ROW_RANDOM = 1u << 4,         ///< draws random numbers
     CBK_ROW_CREATES = 1u << 5,        ///< has no tensor inputs
     CBK_ROW_CHECKS_INDICES = 1u << 6, ///< may report CBK_ERROR_INDEX_OUT_OF_RANGE
-    CBK_ROW_VARIADIC = 1u << 7        ///< takes any number of inputs
+    CBK_ROW_VARIADIC = 1u << 7,       ///< takes any number of inputs
+    CBK_ROW_OPTIONAL = 1u << 8        ///< inputs from min_inputs on may be NULL: left out
 };
 
 typedef struct cbk_op_info {

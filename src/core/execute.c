@@ -68,10 +68,16 @@ static bool is_operand(const cbk_tensor *tensor, const cbk_device *device) {
     return cbk_object_is(tensor, CBK_TAG_TENSOR) && tensor->storage->device == device;
 }
 
+/// May input i be NULL?
+static bool is_optional(const cbk_op_info *info, uint32_t i) {
+    return (info->flags & CBK_ROW_OPTIONAL) != 0 && i >= info->min_inputs;
+}
+
 static cbk_status check_operands(const struct execution *run) {
     const cbk_op *op = &run->op;
     for (uint32_t i = 0; i < op->input_count; i++) {
         const cbk_tensor *input = op->inputs[i];
+        if (input == NULL && is_optional(&run->row->info, i)) continue;
         if (!is_operand(input, run->device)) return fail_operand("input", i, input, run->device);
         if (input->meta.layout != 0 && op->opcode != CBK_OP_COPY) {
             return cbk_fail(CBK_ERROR_UNSUPPORTED, 0, "input %u has private layout %u", (unsigned)i,
@@ -148,7 +154,7 @@ static cbk_status check_aliases(const struct execution *run, const cbk_tensor *o
     const uint32_t flags = run->row->info.flags;
     for (uint32_t i = 0; i < run->op.input_count; i++) {
         const cbk_tensor *input = run->op.inputs[i];
-        if (input->storage != output->storage) continue;
+        if (input == NULL || input->storage != output->storage) continue;
         const bool in_place =
             (flags & CBK_ROW_POINTWISE) != 0 || ((flags & CBK_ROW_UPDATE) != 0 && i == 0);
         if (in_place && is_same_view(input, output)) continue;
@@ -224,6 +230,10 @@ static cbk_status check_given_outputs(const struct execution *run) {
 static cbk_status check_donation(const cbk_op *op) {
     for (uint32_t i = 0; i < op->input_count && i < 64; i++) {
         if ((op->donate >> i & 1) == 0) continue;
+        if (op->inputs[i] == NULL) {
+            return cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "input %u is donated and NULL",
+                            (unsigned)i);
+        }
         unsigned times = 1;
         for (uint32_t k = i + 1; k < op->input_count && k < 64; k++) {
             times += (op->donate >> k & 1) != 0 && op->inputs[k] == op->inputs[i];
@@ -284,6 +294,7 @@ static cbk_status make_output(struct execution *run, cbk_stream *stream, uint32_
 static cbk_status check_contents(const struct execution *run, const cbk_stream *stream) {
     for (uint32_t i = 0; i < run->op.input_count; i++) {
         const cbk_tensor *input = run->op.inputs[i];
+        if (input == NULL) continue;
         const cbk_status status = cbk_check_replayed(stream, input);
         if (status != CBK_OK) return status;
         if (!cbk_tensor_is_poisoned(input)) continue;

@@ -11,6 +11,7 @@ static const char *set_text(uint64_t set) {
         {CBK_BOOLS, "bools"},
         {CBK_NUMBERS, "floats and ints"},
         {CBK_INTS | CBK_BOOLS, "ints and bools"},
+        {CBK_NUMBERS | CBK_SMALL_FLOATS, "floats, 8-bit floats and ints"},
         {CBK_COMPUTED, "floats, ints and bools"},
         {CBK_STORED, "floats, 8-bit floats, ints and bools"},
     };

@@ -1,4 +1,4 @@
-// ops_reduce.c: named functions of the reduction, softmax and matrix families.
+// ops_reduce.c: named functions of the reduction and softmax families.
 #include "core.h"
 
 #define REDUCE(name, OP)                                                                           \
@@ -38,17 +38,3 @@ REDUCE(count_nonzero, COUNT_NONZERO)
 
 SOFTMAX(softmax, SOFTMAX)
 SOFTMAX(log_softmax, LOG_SOFTMAX)
-
-cbk_status cbk_matmul(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
-                      const cbk_matmul_params *params, cbk_tensor **out) {
-    const cbk_tensor *const inputs[] = {a, b};
-    uint32_t size = params != NULL ? params->struct_size : 0;
-    return cbk_run(stream, CBK_OP_MATMUL, inputs, 2, params, size, out);
-}
-
-cbk_status cbk_matmul_into(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
-                           const cbk_matmul_params *params, cbk_tensor *dst) {
-    const cbk_tensor *const inputs[] = {a, b};
-    uint32_t size = params != NULL ? params->struct_size : 0;
-    return cbk_run_into(stream, CBK_OP_MATMUL, inputs, 2, params, size, dst);
-}

@@ -1,4 +1,4 @@
-// rows_reduce.c: reductions, softmax and the matrix product.
+// rows_reduce.c: reductions and softmax.
 #include "rows.h"
 
 // ---- reductions ---------------------------------------------------------------------------------
@@ -147,69 +147,3 @@ static const struct cbk_row softmax_rows[] = {
     SOFTMAX(CBK_OP_LOG_SOFTMAX, "log_softmax"),
 };
 CBK_FAMILY(cbk_softmax_family, softmax_rows);
-
-// ---- matrix product -----------------------------------------------------------------------------
-
-static cbk_status fail_matmul_shape(const cbk_tensor_meta *a, const cbk_tensor_meta *b,
-                                    const char *rule, int64_t left, int64_t right) {
-    char a_text[CBK_SHAPE_TEXT], b_text[CBK_SHAPE_TEXT];
-    return cbk_fail(CBK_ERROR_SHAPE, 0, "a is %s, b is %s: %s %lld and %lld differ",
-                    cbk_shape_text(a->rank, a->shape, a_text),
-                    cbk_shape_text(b->rank, b->shape, b_text), rule, (long long)left,
-                    (long long)right);
-}
-
-static cbk_status matmul_shape(const cbk_tensor_meta *a, const cbk_tensor_meta *b,
-                               uint32_t *out_rank, int64_t shape[CBK_MAX_RANK]) {
-    if (a->rank < 2 || b->rank < 2) {
-        char a_text[CBK_SHAPE_TEXT], b_text[CBK_SHAPE_TEXT];
-        return cbk_fail(CBK_ERROR_SHAPE, 0, "a is %s, b is %s: both need rank 2 or more",
-                        cbk_shape_text(a->rank, a->shape, a_text),
-                        cbk_shape_text(b->rank, b->shape, b_text));
-    }
-    int64_t k_a = a->shape[a->rank - 1], k_b = b->shape[b->rank - 2];
-    if (k_a != k_b) return fail_matmul_shape(a, b, "inner lengths", k_a, k_b);
-    uint32_t rank = a->rank > b->rank ? a->rank : b->rank;
-    for (uint32_t i = 0; i + 2 < rank; i++) { // i counts from the end of the batch axes
-        int64_t left = i + 2 < a->rank ? a->shape[a->rank - 3 - i] : 1;
-        int64_t right = i + 2 < b->rank ? b->shape[b->rank - 3 - i] : 1;
-        if (left != right && left != 1 && right != 1) {
-            return fail_matmul_shape(a, b, "batch lengths", left, right);
-        }
-        shape[rank - 3 - i] = left == 1 ? right : left;
-    }
-    shape[rank - 2] = a->shape[a->rank - 2];
-    shape[rank - 1] = b->shape[b->rank - 1];
-    *out_rank = rank;
-    return CBK_OK;
-}
-
-static cbk_status infer_matmul(struct cbk_inference *inference) {
-    const cbk_tensor_meta *a = cbk_input(inference, 0), *b = cbk_input(inference, 1);
-    cbk_matmul_params *params = &inference->params.matmul;
-    uint32_t rank = 0;
-    int64_t shape[CBK_MAX_RANK];
-    if (params->precision > CBK_PRECISION_BF16) {
-        return cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "precision %u is unknown",
-                        (unsigned)params->precision);
-    }
-    if (params->precision == CBK_PRECISION_DEFAULT) {
-        params->precision = a->dtype == CBK_DTYPE_FLEX32 ? CBK_PRECISION_TF32 : CBK_PRECISION_EXACT;
-    }
-    if (params->out_dtype == CBK_DTYPE_NONE) params->out_dtype = a->dtype;
-    cbk_status status = cbk_infer_same_dtype(inference, 0, 1);
-    if (status == CBK_OK) status = cbk_infer_dtype(inference, a->dtype);
-    if (status == CBK_OK) {
-        uint64_t legal = cbk_dtype_in(a->dtype, CBK_INTS) ? CBK_INTS : CBK_FLOATS;
-        status = cbk_infer_dtype_in(params->out_dtype, legal, "out_dtype");
-    }
-    if (status == CBK_OK) status = matmul_shape(a, b, &rank, shape);
-    if (status != CBK_OK) return status;
-    return cbk_meta_init(&inference->outputs[0], params->out_dtype, rank, shape);
-}
-
-static const struct cbk_row matmul_rows[] = {
-    CBK_ROW(CBK_OP_MATMUL, "matmul", 2, sizeof(cbk_matmul_params), CBK_ROW_DIFFERENTIABLE,
-            CBK_NUMBERS, infer_matmul),
-};
-CBK_FAMILY(cbk_matmul_family, matmul_rows);

@@ -1,4 +1,4 @@
-// matmul.c: row times column.
+// matmul.c: row times column; then bias, activation and residual.
 
 #include "reference.h"
 
@@ -49,10 +49,41 @@ static struct cbk_ref_view stretch(const struct cbk_ref_view *x, const struct cb
     return result;
 }
 
+/// out = out + added, or the activation of out, as those operations have it.
+static cbk_status run_on_result(struct cbk_ref_stream *stream, const cbk_op *op, cbk_opcode opcode,
+                                cbk_tensor *added) {
+    const cbk_matmul_params *params = op->params;
+    const cbk_activation_params activation = {.struct_size = sizeof activation,
+                                              .variant = params->activation_variant,
+                                              .alpha = params->alpha,
+                                              .beta = params->beta};
+    cbk_tensor *inputs[] = {op->outputs[0], added};
+    const cbk_op part = {.struct_size = sizeof part,
+                         .opcode = opcode,
+                         .input_count = added ? 2 : 1,
+                         .output_count = 1,
+                         .inputs = inputs,
+                         .outputs = op->outputs,
+                         .params = &activation,
+                         .params_size = sizeof activation};
+    return added ? cbk_ref_binary(stream, &part) : cbk_ref_unary(stream, &part);
+}
+
+static cbk_status run_epilogue(struct cbk_ref_stream *stream, const cbk_op *op) {
+    const cbk_matmul_params *params = op->params;
+    cbk_tensor *bias = op->input_count > 2 ? op->inputs[2] : NULL;
+    cbk_tensor *residual = op->input_count > 3 ? op->inputs[3] : NULL;
+    cbk_status status = CBK_OK;
+    if (bias) REF_TRY(run_on_result(stream, op, CBK_OP_ADD, bias));
+    if (params->activation) REF_TRY(run_on_result(stream, op, params->activation, NULL));
+    if (residual) REF_TRY(run_on_result(stream, op, CBK_OP_ADD, residual));
+done:
+    return status;
+}
+
 cbk_status cbk_ref_matmul(struct cbk_ref_stream *stream, const cbk_op *op) {
     struct cbk_ref_view out = cbk_ref_view_of(op->outputs[0]);
     struct cbk_ref_view a = cbk_ref_view_of(op->inputs[0]), b = cbk_ref_view_of(op->inputs[1]);
-    (void)stream;
     if (op->opcode != CBK_OP_MATMUL) return cbk_ref_unknown(op);
 
     a = stretch(&a, &out);
@@ -72,5 +103,5 @@ cbk_status cbk_ref_matmul(struct cbk_ref_stream *stream, const cbk_op *op) {
                             b.strides[row_axis]};
         cbk_ref_store(out.data, out.dtype, cbk_ref_at(&out, i), dot(&a_run, &b_run, length));
     }
-    return CBK_OK;
+    return run_epilogue(stream, op);
 }

@@ -66,7 +66,8 @@ static void rows_make_sense(void **state) {
         assert_true(a->min_inputs <= a->max_inputs);
         assert_true(a->params_size <= sizeof(union cbk_params));
         assert_int_equal(a->min_inputs == 0, (a->flags & CBK_ROW_CREATES) != 0);
-        assert_int_equal(a->min_inputs != a->max_inputs, (a->flags & CBK_ROW_VARIADIC) != 0);
+        assert_int_equal(a->min_inputs != a->max_inputs,
+                         (a->flags & (CBK_ROW_VARIADIC | CBK_ROW_OPTIONAL)) != 0);
         uint32_t other = cursor;
         for (const cbk_op_info *b; (b = cbk_op_next(&other)) != NULL;) {
             assert_string_not_equal(a->name, b->name);

@@ -43,11 +43,31 @@ static bool prefers_blas(const struct cbk_ocl_stream *stream, const struct cbk_o
            p->k >= BLAS_SHORTEST;
 }
 
+cbk_status cbk_ocl_matmul_multiply(struct cbk_ocl_stream *stream,
+                                   const struct cbk_ocl_product *product) {
+    return stream->device->caps->is_cpu ? multiply_cpu(stream, product)
+                                        : multiply_gpu(stream, product);
+}
+
+static struct cbk_ocl_matmul_operands read_operands(const cbk_op *op) {
+    struct cbk_ocl_matmul_operands operands = {.a = cbk_ocl_operand(op->inputs[0]),
+                                               .b = cbk_ocl_operand(op->inputs[1]),
+                                               .out = cbk_ocl_operand(op->outputs[0])};
+    for (uint32_t k = 2; k < op->input_count; k++)
+        if (op->inputs[k] != NULL) operands.added[k - 2] = cbk_ocl_operand(op->inputs[k]);
+    return operands;
+}
+
 cbk_status cbk_ocl_matmul(struct cbk_ocl_stream *stream, const cbk_op *op) {
+    const struct cbk_ocl_matmul_operands operands = read_operands(op);
     struct cbk_ocl_product product;
-    cbk_ocl_product_init(op, &product);
-    if (prefers_blas(stream, &product) && cbk_ocl_matmul_blas_fits(stream, &product))
-        return cbk_ocl_matmul_blas(stream, &product);
-    return stream->device->caps->is_cpu ? multiply_cpu(stream, &product)
-                                        : multiply_gpu(stream, &product);
+    cbk_ocl_product_init(&operands, &product);
+    cbk_status status = cbk_ocl_epilogue_activate(op->params, product.out_dtype, &product.epilogue);
+    if (status != CBK_OK) return status;
+    bool is_blas = prefers_blas(stream, &product) && cbk_ocl_matmul_blas_fits(stream, &product);
+    if (!is_blas && !product.epilogue.is_lost) return cbk_ocl_matmul_multiply(stream, &product);
+
+    const struct cbk_ocl_product bare = cbk_ocl_product_bare(&product);
+    status = is_blas ? cbk_ocl_matmul_blas(stream, &bare) : cbk_ocl_matmul_multiply(stream, &bare);
+    return status == CBK_OK ? cbk_ocl_epilogue_launch(stream, op) : status;
 }

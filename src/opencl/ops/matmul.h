@@ -7,6 +7,8 @@
 
 #include "opencl.h"
 
+#include <cubeback/opcodes.h>
+
 enum { CBK_OCL_A, CBK_OCL_B, CBK_OCL_C };
 
 /// Batch axes, axis 0 the fastest, with the strides of a, b and out. kernels/include/
@@ -26,6 +28,30 @@ struct cbk_ocl_matrix {
     int64_t run;    ///< stride along k (a, b) or n (out)
 };
 
+enum { CBK_OCL_BIAS, CBK_OCL_RESIDUAL, CBK_OCL_ADDED };
+
+/// What becomes of the sums: out = activation(sum + bias) + residual, each step rounded
+/// (kernels/include/matmul_epilogue.clh).
+struct cbk_ocl_epilogue {
+    struct cbk_rt_block *blocks[CBK_OCL_ADDED]; ///< NULL: left out
+    /// matmul_epilogue.clh has the same struct: offsets in elements from the start of the buffer,
+    /// strides along m, n and the batch axes.
+    struct cbk_ocl_places {
+        int64_t offset[CBK_OCL_ADDED], line[CBK_OCL_ADDED], run[CBK_OCL_ADDED];
+        int64_t batch[CBK_OCL_ADDED][6];
+    } places;
+    const char *activation; ///< its operator's name; NULL: none
+    uint32_t activation_id; ///< below 512; tells activations apart
+    uint32_t constant_count;
+    uint64_t constants[2]; ///< bits in the result's arithmetic type
+    bool is_lost;          ///< an operand cannot follow the product into its normal form
+};
+
+static inline bool cbk_ocl_has_epilogue(const struct cbk_ocl_epilogue *epilogue) {
+    return epilogue->activation != NULL || epilogue->blocks[CBK_OCL_BIAS] != NULL ||
+           epilogue->blocks[CBK_OCL_RESIDUAL] != NULL;
+}
+
 /// out [m, n] = a [m, k] b [k, n] for every matrix of the batch. Normal form: axes of length 1 have
 /// stride 1; batch axes are longer than 1 and merged; out's columns are contiguous if either axis
 /// of it is; of a product with a vector the vector is a (m = 1).
@@ -35,12 +61,24 @@ struct cbk_ocl_product {
     struct cbk_ocl_matrix a, b, out;
     struct cbk_ocl_batch batch;
     int64_t matrices;
+    struct cbk_ocl_epilogue epilogue;
+};
+
+/// The tensors of a product. bias and residual have no meta where they are left out.
+struct cbk_ocl_matmul_operands {
+    struct cbk_ocl_operand a, b, out;
+    struct cbk_ocl_operand added[CBK_OCL_ADDED];
 };
 
 /// f64 where an operand or the result is; f32 for the other floats; integers modulo 2^32 or 2^64.
 cbk_dtype cbk_ocl_matmul_accumulator(cbk_dtype in, cbk_dtype out);
 
-void cbk_ocl_product_init(const cbk_op *op, struct cbk_ocl_product *out);
+/// The normal form follows from a, b and out alone: bias and residual come along, or are lost.
+void cbk_ocl_product_init(const struct cbk_ocl_matmul_operands *operands,
+                          struct cbk_ocl_product *out);
+
+/// The product without its epilogue, whose sums are partial.
+struct cbk_ocl_product cbk_ocl_product_bare(const struct cbk_ocl_product *product);
 
 /// The same product cut in two, along the slowest batch axis, else along n at a multiple of
 /// `multiple`. False: it cannot be cut.
@@ -69,6 +107,7 @@ struct cbk_ocl_matmul_program {
     bool has_index64;                 ///< INDEX
     uint32_t nvidia;                  ///< NVIDIA: compute capability whose instructions are used
     uint32_t registers;               ///< most for a work-item; follows from the others
+    const struct cbk_ocl_epilogue *epilogue; ///< NULL: none
 };
 
 cbk_status cbk_ocl_matmul_kernel(struct cbk_ocl_stream *stream,
@@ -97,7 +136,29 @@ static inline int64_t cbk_ocl_divide_up(int64_t value, int64_t divisor) {
 cbk_status cbk_ocl_matmul_temporary(struct cbk_ocl_stream *stream, cbk_dtype acc, int64_t count,
                                     struct cbk_ocl_matrix *out);
 
+/// The arguments that entries with results end with, if there is an epilogue. Borrowed.
+void cbk_ocl_arg_epilogue(struct cbk_rt_launch *launch, const struct cbk_ocl_product *product);
+
+/// Fills in the activation of an operation, or of a pointwise launch that is one.
+struct cbk_ocl_pointwise;
+cbk_status cbk_ocl_epilogue_activate(const cbk_matmul_params *params, cbk_dtype dtype,
+                                     struct cbk_ocl_epilogue *out);
+void cbk_ocl_epilogue_take(const struct cbk_ocl_pointwise *op, struct cbk_ocl_epilogue *out);
+
+/// The epilogue of an operation whose product is in its output, as launches of its own.
+cbk_status cbk_ocl_epilogue_launch(struct cbk_ocl_stream *stream, const cbk_op *op);
+
+/// For a program of the product: its epilogue, if there is one.
+static inline const struct cbk_ocl_epilogue *
+cbk_ocl_epilogue_of(const struct cbk_ocl_product *product) {
+    return cbk_ocl_has_epilogue(&product->epilogue) ? &product->epilogue : NULL;
+}
+
 // ---- routes -------------------------------------------------------------------------------------
+
+/// By a kernel of ours, with the epilogue.
+cbk_status cbk_ocl_matmul_multiply(struct cbk_ocl_stream *stream,
+                                   const struct cbk_ocl_product *product);
 
 cbk_status cbk_ocl_matmul_packed(struct cbk_ocl_stream *stream,
                                  const struct cbk_ocl_product *product);

@@ -131,7 +131,8 @@ static struct plan make_plan(const struct cbk_rt_caps *caps, const struct cbk_oc
                                     .in = p->in == CBK_DTYPE_FLEX32 ? CBK_DTYPE_F32 : p->in,
                                     .out = p->out_dtype,
                                     .acc = CBK_DTYPE_F32,
-                                    .nvidia = LEAST_CAPABILITY},
+                                    .nvidia = LEAST_CAPABILITY,
+                                    .epilogue = cbk_ocl_epilogue_of(p)},
                         .tiles = p->matrices * cbk_ocl_divide_up(p->m, TILE) *
                                  cbk_ocl_divide_up(p->n, TILE)};
     if (is_half(p)) {
@@ -151,6 +152,7 @@ static struct plan make_plan(const struct cbk_rt_caps *caps, const struct cbk_oc
     splits = splits < 1 ? 1 : splits > MOST_SPLITS ? MOST_SPLITS : splits;
     plan.split = cbk_ocl_divide_up(p->k, splits * step) * step;
     plan.splits = cbk_ocl_divide_up(p->k, plan.split);
+    if (plan.splits > 1) plan.program.epilogue = NULL;
     plan.program.is_whole = !is_half(p) && p->m % TILE == 0 && p->n % TILE == 0 && p->k % step == 0;
     return plan;
 }
@@ -177,6 +179,7 @@ static cbk_status launch(struct cbk_ocl_stream *stream, const struct cbk_ocl_pro
     cbk_ocl_arg_size(&launch, &plan->splits);
     cbk_ocl_arg_size(&launch, &plan->split);
     cbk_rt_arg_value(&launch, &p->batch, sizeof p->batch);
+    if (plan->splits == 1) cbk_ocl_arg_epilogue(&launch, p);
     launch.global[0] = (size_t)(plan->tiles * plan->splits) * plan->threads;
     return cbk_rt_launch(stream->rt, &launch);
 }

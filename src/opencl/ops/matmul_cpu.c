@@ -47,7 +47,8 @@ static struct cbk_ocl_matmul_program make_program(const struct cbk_rt_source *so
                                            .acc = product->acc,
                                            .lanes = tile->lanes,
                                            .rows = tile->rows,
-                                           .run = run};
+                                           .run = run,
+                                           .epilogue = cbk_ocl_epilogue_of(product)};
 }
 
 static bool is_wide(const struct tile *tile) {
@@ -178,6 +179,7 @@ static cbk_status multiply_packed(struct cbk_ocl_stream *stream,
     cbk_ocl_arg_size(&launch, &product->out.line);
     cbk_ocl_arg_size(&launch, &product->out.run);
     cbk_rt_arg_value(&launch, &batch, sizeof batch);
+    cbk_ocl_arg_epilogue(&launch, product);
     launch_items(&launch, product->matrices * cbk_ocl_divide_up(tile->row_panels, rows) *
                               cbk_ocl_divide_up(tile->column_panels, columns));
     return cbk_rt_launch(stream->rt, &launch);
@@ -257,6 +259,7 @@ static cbk_status launch_small(struct cbk_ocl_stream *stream, const struct cbk_o
     cbk_ocl_arg_size(&launch, &product->out.line);
     cbk_ocl_arg_size(&launch, &product->out.run);
     cbk_rt_arg_value(&launch, &product->batch, sizeof product->batch);
+    cbk_ocl_arg_epilogue(&launch, product);
     launch_items(&launch, cbk_ocl_divide_up(units, per_item));
     return cbk_rt_launch(stream->rt, &launch);
 }
@@ -306,6 +309,7 @@ static cbk_status launch_dots(struct cbk_ocl_stream *stream, const struct cbk_oc
     cbk_ocl_arg_size(&launch, &product->b.line);
     cbk_ocl_arg_size(&launch, &product->out.run);
     cbk_rt_arg_value(&launch, &product->batch, sizeof product->batch);
+    cbk_ocl_arg_epilogue(&launch, product);
     launch_items(&launch, product->matrices * cbk_ocl_divide_up(product->n, per_item));
     return cbk_rt_launch(stream->rt, &launch);
 }
@@ -324,6 +328,7 @@ static cbk_status launch_add_parts(struct cbk_ocl_stream *stream,
     cbk_ocl_arg_size(&launch, &parts);
     cbk_ocl_arg_size(&launch, &product->out.run);
     cbk_rt_arg_value(&launch, &product->batch, sizeof product->batch);
+    cbk_ocl_arg_epilogue(&launch, product);
     launch_items(&launch, product->matrices * cbk_ocl_divide_up(product->n, CHUNK));
     return cbk_rt_launch(stream->rt, &launch);
 }
@@ -354,6 +359,7 @@ static cbk_status launch_columns(struct cbk_ocl_stream *stream,
     cbk_ocl_arg_size(&launch, &product->b.run);
     cbk_ocl_arg_size(&launch, &product->out.run);
     cbk_rt_arg_value(&launch, &product->batch, sizeof product->batch);
+    cbk_ocl_arg_epilogue(&launch, product);
     launch_items(&launch, chunks * parts);
     return cbk_rt_launch(stream->rt, &launch);
 }
@@ -374,7 +380,14 @@ cbk_status cbk_ocl_matmul_vector(struct cbk_ocl_stream *stream,
     if (parts > 1)
         RT_TRY(cbk_ocl_matmul_temporary(stream, product->acc,
                                         parts * product->matrices * product->n, &partial));
-    RT_TRY(launch_columns(stream, product, &program, &partial, chunks, parts));
+    if (parts > 1) {
+        const struct cbk_ocl_product bare = cbk_ocl_product_bare(product);
+        struct cbk_ocl_matmul_program bare_program = program;
+        bare_program.epilogue = NULL;
+        RT_TRY(launch_columns(stream, &bare, &bare_program, &partial, chunks, parts));
+    } else {
+        RT_TRY(launch_columns(stream, product, &program, &partial, chunks, parts));
+    }
     if (parts > 1) RT_TRY(launch_add_parts(stream, product, program, &partial, parts));
 done:
     if (parts > 1 && partial.block != NULL) cbk_rt_free(stream->device->rt, &partial.block);

@@ -55,7 +55,8 @@ static struct cbk_ocl_matmul_program make_program(const struct cbk_rt_source *so
                                            .entry = entry,
                                            .in = product->in,
                                            .out = product->out_dtype,
-                                           .acc = product->acc};
+                                           .acc = product->acc,
+                                           .epilogue = cbk_ocl_epilogue_of(product)};
 }
 
 static struct cbk_ocl_matmul_program tile_program(const struct cbk_ocl_stream *stream,
@@ -65,6 +66,8 @@ static struct cbk_ocl_matmul_program tile_program(const struct cbk_ocl_stream *s
     program.run = form->step;
     program.group_x = program.group_y = form->group;
     program.item_rows = program.item_columns = form->item;
+    // PoCL's functions of vectors round otherwise than those of scalars: here as in pointwise.cl.
+    if (product->epilogue.activation != NULL && stream->device->caps->is_pocl) program.lanes = 4;
     program.has_index64 =
         (stream->device->flags & CBK_INDEX_64) != 0 || !cbk_ocl_product_fits_32bit(product);
     return program;
@@ -101,6 +104,7 @@ static cbk_status launch_tiles(struct cbk_ocl_stream *stream, const struct cbk_o
     cbk_ocl_arg_size(&launch, &splits);
     cbk_ocl_arg_size(&launch, &split);
     cbk_rt_arg_value(&launch, &product->batch, sizeof product->batch);
+    cbk_ocl_arg_epilogue(&launch, product);
     launch_groups(&launch, tile_count(product, form) * splits, (size_t)form->group * form->group);
     return cbk_rt_launch(stream->rt, &launch);
 }
@@ -122,6 +126,7 @@ cbk_status cbk_ocl_matmul_add_splits(struct cbk_ocl_stream *stream,
     cbk_ocl_arg_size(&launch, &product->out.line);
     cbk_ocl_arg_size(&launch, &product->out.run);
     cbk_rt_arg_value(&launch, &product->batch, sizeof product->batch);
+    cbk_ocl_arg_epilogue(&launch, product);
     const size_t local = (size_t)form->group * form->group;
     launch_groups(&launch,
                   cbk_ocl_divide_up(product->m * product->n * product->matrices, (int64_t)local),
@@ -139,7 +144,8 @@ cbk_status cbk_ocl_matmul_tile(struct cbk_ocl_stream *stream,
     if (splits > 1)
         RT_TRY(cbk_ocl_matmul_temporary(
             stream, product->acc, splits * product->matrices * product->m * product->n, &partial));
-    RT_TRY(launch_tiles(stream, product, form, &partial, splits));
+    const struct cbk_ocl_product bare = cbk_ocl_product_bare(product);
+    RT_TRY(launch_tiles(stream, splits > 1 ? &bare : product, form, &partial, splits));
     if (splits > 1) RT_TRY(cbk_ocl_matmul_add_splits(stream, product, &partial, splits));
 done:
     if (splits > 1 && partial.block != NULL) cbk_rt_free(stream->device->rt, &partial.block);
@@ -226,6 +232,7 @@ static cbk_status launch_vector(struct cbk_ocl_stream *stream,
     cbk_ocl_arg_size(&launch, &product->out.run);
     if (is_dots) cbk_rt_arg_value(&launch, &plan->lanes, sizeof plan->lanes);
     cbk_rt_arg_value(&launch, &product->batch, sizeof product->batch);
+    cbk_ocl_arg_epilogue(&launch, product);
     launch_groups(&launch, plan->groups, plan->threads);
     return cbk_rt_launch(stream->rt, &launch);
 }
@@ -239,7 +246,8 @@ cbk_status cbk_ocl_matmul_vector_group(struct cbk_ocl_stream *stream,
     if (plan.parts > 1)
         RT_TRY(cbk_ocl_matmul_temporary(stream, product->acc,
                                         plan.parts * product->matrices * product->n, &partial));
-    RT_TRY(launch_vector(stream, product, &plan, &partial));
+    const struct cbk_ocl_product bare = cbk_ocl_product_bare(product);
+    RT_TRY(launch_vector(stream, plan.parts > 1 ? &bare : product, &plan, &partial));
     if (plan.parts > 1) RT_TRY(cbk_ocl_matmul_add_splits(stream, product, &partial, plan.parts));
 done:
     if (plan.parts > 1 && partial.block != NULL) cbk_rt_free(stream->device->rt, &partial.block);

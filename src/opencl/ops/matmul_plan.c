@@ -16,22 +16,58 @@ static int64_t batch_stride(const cbk_tensor_meta *meta, uint32_t rank, uint32_t
     return meta->shape[own] == 1 ? 0 : meta->strides[own];
 }
 
-static void drop_axis(struct cbk_ocl_batch *batch, int64_t axis) {
+static void drop_axis(struct cbk_ocl_product *p, int64_t axis) {
+    struct cbk_ocl_batch *batch = &p->batch;
+    struct cbk_ocl_places *places = &p->epilogue.places;
     for (int64_t i = axis; i + 1 < batch->rank; i++) {
         batch->shape[i] = batch->shape[i + 1];
         for (int k = 0; k < 3; k++) batch->strides[k][i] = batch->strides[k][i + 1];
+        for (int k = 0; k < CBK_OCL_ADDED; k++) places->batch[k][i] = places->batch[k][i + 1];
     }
     batch->rank--;
 }
 
-static void collect_batch(const cbk_tensor_meta *const metas[3], struct cbk_ocl_batch *batch) {
-    uint32_t rank = metas[CBK_OCL_C]->rank;
-    for (uint32_t axis = rank - 2; axis-- > 0;) {
-        if (metas[CBK_OCL_C]->shape[axis] == 1) continue;
-        batch->shape[batch->rank] = metas[CBK_OCL_C]->shape[axis];
+static void collect_batch(const struct cbk_ocl_matmul_operands *operands,
+                          struct cbk_ocl_product *p) {
+    const cbk_tensor_meta *const metas[3] = {operands->a.meta, operands->b.meta,
+                                             operands->out.meta};
+    const cbk_tensor_meta *out = metas[CBK_OCL_C];
+    struct cbk_ocl_batch *batch = &p->batch;
+    for (uint32_t axis = out->rank - 2; axis-- > 0;) {
+        if (out->shape[axis] == 1) continue;
+        batch->shape[batch->rank] = out->shape[axis];
         for (int k = 0; k < 3; k++)
-            batch->strides[k][batch->rank] = batch_stride(metas[k], rank, axis);
+            batch->strides[k][batch->rank] = batch_stride(metas[k], out->rank, axis);
+        for (int k = 0; k < CBK_OCL_ADDED; k++)
+            if (operands->added[k].meta != NULL)
+                p->epilogue.places.batch[k][batch->rank] =
+                    batch_stride(operands->added[k].meta, out->rank, axis);
         batch->rank++;
+    }
+}
+
+static void collect_added(const struct cbk_ocl_matmul_operands *operands,
+                          struct cbk_ocl_epilogue *epilogue) {
+    const uint32_t rank = operands->out.meta->rank;
+    for (int k = 0; k < CBK_OCL_ADDED; k++) {
+        const struct cbk_ocl_operand *added = &operands->added[k];
+        if (added->meta == NULL) continue;
+        epilogue->blocks[k] = added->block;
+        epilogue->places.offset[k] = added->offset;
+        epilogue->places.line[k] = batch_stride(added->meta, rank, rank - 2);
+        epilogue->places.run[k] = batch_stride(added->meta, rank, rank - 1);
+    }
+}
+
+/// bias and residual along lines that take batch axis `axis` in.
+static void fold_added(struct cbk_ocl_epilogue *epilogue, int64_t axis, int64_t count,
+                       int64_t strides[CBK_OCL_ADDED]) {
+    for (int k = 0; k < CBK_OCL_ADDED; k++) {
+        const int64_t outer = epilogue->places.batch[k][axis];
+        if (count == 1)
+            strides[k] = outer;
+        else
+            epilogue->is_lost |= outer != strides[k] * count;
     }
 }
 
@@ -43,7 +79,7 @@ static bool continues(int64_t outer, int64_t stride, int64_t length) {
 /// A batch axis along which one operand repeats is an axis of rows of the other: [s, m, k] x [k, n]
 /// is [s m, k] x [k, n]. `lines` is the operand that does not repeat.
 static void fold_lines(struct cbk_ocl_product *p, int lines, int repeated, int64_t *count,
-                       int64_t *stride, int64_t *out_stride) {
+                       int64_t *stride, int64_t *out_stride, int64_t added_strides[CBK_OCL_ADDED]) {
     struct cbk_ocl_batch *batch = &p->batch;
     for (int64_t i = 0; i < batch->rank; i++) {
         if (batch->strides[repeated][i] != 0 ||
@@ -54,21 +90,29 @@ static void fold_lines(struct cbk_ocl_product *p, int lines, int repeated, int64
             *stride = batch->strides[lines][i];
             *out_stride = batch->strides[CBK_OCL_C][i];
         }
+        fold_added(&p->epilogue, i, *count, added_strides);
         *count *= batch->shape[i];
-        drop_axis(batch, i);
+        drop_axis(p, i);
         i = -1; // a longer axis may continue into one that was passed
     }
 }
 
-static void merge_batch(struct cbk_ocl_batch *batch) {
+static void merge_batch(struct cbk_ocl_product *p) {
+    struct cbk_ocl_batch *batch = &p->batch;
+    struct cbk_ocl_epilogue *epilogue = &p->epilogue;
     for (int64_t i = 0; i + 1 < batch->rank;) {
         bool merges = true;
         for (int k = 0; k < 3; k++)
             merges = merges && batch->strides[k][i + 1] == batch->strides[k][i] * batch->shape[i];
         if (merges) {
+            for (int k = 0; k < CBK_OCL_ADDED; k++) {
+                int64_t *strides = epilogue->places.batch[k];
+                epilogue->is_lost |= strides[i + 1] != strides[i] * batch->shape[i];
+                strides[i + 1] = strides[i];
+            }
             batch->shape[i + 1] *= batch->shape[i];
             for (int k = 0; k < 3; k++) batch->strides[k][i + 1] = batch->strides[k][i];
-            drop_axis(batch, i);
+            drop_axis(p, i);
         } else {
             i++;
         }
@@ -82,6 +126,11 @@ static void transpose(struct cbk_ocl_product *p) {
     p->m = p->n, p->n = m;
     p->a = p->b, p->b = a;
     p->out.line = p->out.run, p->out.run = line;
+    struct cbk_ocl_places *places = &p->epilogue.places;
+    for (int k = 0; k < CBK_OCL_ADDED; k++) {
+        int64_t stride = places->line[k];
+        places->line[k] = places->run[k], places->run[k] = stride;
+    }
     for (int64_t i = 0; i < p->batch.rank; i++) {
         int64_t stride = p->batch.strides[CBK_OCL_A][i];
         p->batch.strides[CBK_OCL_A][i] = p->batch.strides[CBK_OCL_B][i];
@@ -95,11 +144,9 @@ static void settle_short_axes(struct cbk_ocl_product *p) {
     if (p->k == 1) p->a.run = p->b.run = 1;
 }
 
-void cbk_ocl_product_init(const cbk_op *op, struct cbk_ocl_product *out) {
-    const struct cbk_ocl_operand a = cbk_ocl_operand(op->inputs[0]),
-                                 b = cbk_ocl_operand(op->inputs[1]),
-                                 c = cbk_ocl_operand(op->outputs[0]);
-    const cbk_tensor_meta *const metas[3] = {a.meta, b.meta, c.meta};
+void cbk_ocl_product_init(const struct cbk_ocl_matmul_operands *operands,
+                          struct cbk_ocl_product *out) {
+    const struct cbk_ocl_operand a = operands->a, b = operands->b, c = operands->out;
     uint32_t row_a = a.meta->rank - 2, row_b = b.meta->rank - 2, row_c = c.meta->rank - 2;
     *out = (struct cbk_ocl_product){
         .in = a.meta->dtype,
@@ -115,15 +162,23 @@ void cbk_ocl_product_init(const cbk_op *op, struct cbk_ocl_product *out) {
     // With k = 0 the operands have no storage and are not read.
     if (out->a.block == NULL) out->a.block = c.block;
     if (out->b.block == NULL) out->b.block = c.block;
-    collect_batch(metas, &out->batch);
-    fold_lines(out, CBK_OCL_A, CBK_OCL_B, &out->m, &out->a.line, &out->out.line);
-    fold_lines(out, CBK_OCL_B, CBK_OCL_A, &out->n, &out->b.line, &out->out.run);
-    merge_batch(&out->batch);
+    struct cbk_ocl_places *places = &out->epilogue.places;
+    collect_batch(operands, out);
+    collect_added(operands, &out->epilogue);
+    fold_lines(out, CBK_OCL_A, CBK_OCL_B, &out->m, &out->a.line, &out->out.line, places->line);
+    fold_lines(out, CBK_OCL_B, CBK_OCL_A, &out->n, &out->b.line, &out->out.run, places->run);
+    merge_batch(out);
     settle_short_axes(out);
     if ((out->n == 1 && out->m > 1) || (out->m > 1 && out->out.run != 1 && out->out.line == 1))
         transpose(out);
     out->matrices = 1;
     for (int64_t i = 0; i < out->batch.rank; i++) out->matrices *= out->batch.shape[i];
+}
+
+struct cbk_ocl_product cbk_ocl_product_bare(const struct cbk_ocl_product *product) {
+    struct cbk_ocl_product bare = *product;
+    bare.epilogue = (struct cbk_ocl_epilogue){.activation = NULL};
+    return bare;
 }
 
 // ---- parts --------------------------------------------------------------------------------------
@@ -139,6 +194,8 @@ static void halve_batch(struct cbk_ocl_product *first, struct cbk_ocl_product *s
     second->a.offset += kept * batch->strides[CBK_OCL_A][axis];
     second->b.offset += kept * batch->strides[CBK_OCL_B][axis];
     second->out.offset += kept * batch->strides[CBK_OCL_C][axis];
+    struct cbk_ocl_places *places = &second->epilogue.places;
+    for (int k = 0; k < CBK_OCL_ADDED; k++) places->offset[k] += kept * places->batch[k][axis];
 }
 
 bool cbk_ocl_product_halve(const struct cbk_ocl_product *product, int64_t multiple,
@@ -154,6 +211,8 @@ bool cbk_ocl_product_halve(const struct cbk_ocl_product *product, int64_t multip
     second->n = product->n - kept;
     second->b.offset += kept * product->b.line;
     second->out.offset += kept * product->out.run;
+    struct cbk_ocl_places *places = &second->epilogue.places;
+    for (int k = 0; k < CBK_OCL_ADDED; k++) places->offset[k] += kept * places->run[k];
     return true;
 }
 

@@ -7,6 +7,20 @@ static void add_number(struct cbk_rt_text *defines, const char *name, uint32_t v
     if (value != 0) cbk_rt_text_add(defines, " -D%s=%u", name, (unsigned)value);
 }
 
+static void describe_epilogue(const struct cbk_ocl_matmul_program *program,
+                              struct cbk_rt_text *defines) {
+    const struct cbk_ocl_epilogue *epilogue = program->epilogue;
+    const bool is_gpu = program->group_x != 0 || program->nvidia != 0;
+    cbk_rt_text_add(defines, " -DEPILOGUE");
+    if (epilogue->blocks[CBK_OCL_BIAS] != NULL) cbk_rt_text_add(defines, " -DBIAS");
+    if (epilogue->blocks[CBK_OCL_RESIDUAL] != NULL) cbk_rt_text_add(defines, " -DRESIDUAL");
+    if (is_gpu) cbk_rt_text_add(defines, " -DGPU_FORM");
+    if (epilogue->activation == NULL) return;
+    const char *word = cbk_ocl_class_word(program->out);
+    cbk_rt_text_add(defines, " -DACTIVATION=op_%s_%s -DONLY_%s -DCONSTANTS=%u",
+                    epilogue->activation, word, word, (unsigned)epilogue->constant_count);
+}
+
 static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines) {
     const struct cbk_ocl_matmul_program *program = spec->context;
     cbk_rt_text_add(defines, " -DX=%s -DY=%s -DACC=%s", cbk_ocl_dtype_word(program->in),
@@ -26,8 +40,17 @@ static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines
     if (program->is_whole) cbk_rt_text_add(defines, " -DWHOLE");
     if (program->is_along_k) cbk_rt_text_add(defines, " -DB_ALONG_K");
     add_number(defines, "NVIDIA", program->nvidia);
+    if (program->epilogue != NULL) describe_epilogue(program, defines);
     if (program->registers != 0)
         cbk_rt_text_add(defines, " -cl-nv-maxrregcount=%u", (unsigned)program->registers);
+}
+
+/// Bits of the key: 60 to 63 of its first word, 56 to 63 of its second.
+static void add_epilogue(const struct cbk_ocl_epilogue *epilogue, uint64_t key[2]) {
+    key[0] |= UINT64_C(1) << 60 | (uint64_t)(epilogue->blocks[CBK_OCL_BIAS] != NULL) << 61 |
+              (uint64_t)(epilogue->blocks[CBK_OCL_RESIDUAL] != NULL) << 62 |
+              (uint64_t)(epilogue->activation_id >> 8) << 63;
+    key[1] |= (uint64_t)(epilogue->activation_id & 0xff) << 56;
 }
 
 static struct cbk_rt_spec make_spec(const struct cbk_ocl_matmul_program *p) {
@@ -40,6 +63,7 @@ static struct cbk_rt_spec make_spec(const struct cbk_ocl_matmul_program *p) {
     spec.key[1] = p->group_x | (uint64_t)p->group_y << 16 | (uint64_t)p->item_rows << 24 |
                   (uint64_t)p->item_columns << 32 | (uint64_t)p->nvidia << 40 |
                   (uint64_t)p->panels << 48;
+    if (p->epilogue != NULL) add_epilogue(p->epilogue, spec.key);
     return spec;
 }
 
@@ -64,13 +88,14 @@ cbk_status cbk_ocl_matmul_temporary(struct cbk_ocl_stream *stream, cbk_dtype acc
 struct visit {
     cbk_ocl_program_visitor visit;
     void *user_data;
-    struct cbk_ocl_matmul_program program; ///< dtypes
+    struct cbk_ocl_matmul_program program; ///< dtypes, epilogue
 };
 
 static void visit_program(const struct visit *visit, struct cbk_ocl_matmul_program program) {
     program.in = visit->program.in;
     program.out = visit->program.out;
     program.acc = visit->program.acc;
+    program.epilogue = visit->program.epilogue;
     const struct cbk_rt_spec spec = make_spec(&program);
     visit->visit(visit->user_data, &spec);
 }
@@ -135,17 +160,31 @@ static void visit_nvidia_forms(const struct visit *visit) {
     }
 }
 
+static void visit_forms(struct visit *visit, cbk_dtype in, cbk_dtype out) {
+    visit->program.in = in;
+    visit->program.out = out;
+    visit->program.acc = cbk_ocl_matmul_accumulator(in, out);
+    visit_cpu_forms(visit);
+    visit_gpu_forms(visit);
+    visit_nvidia_forms(visit);
+}
+
+/// Which block stands there does not matter.
+static struct cbk_rt_block *const some_block = (struct cbk_rt_block *)(uintptr_t)1;
+
 static void visit_dtype(void *context, cbk_dtype dtype) {
     struct visit *visit = context;
-    const cbk_dtype wider[] = {dtype, dtype < CBK_DTYPE_I64 ? CBK_DTYPE_F32 : CBK_DTYPE_I32};
-    visit->program.in = dtype;
-    for (uint32_t i = 0; i < (dtype == wider[1] ? 1u : 2u); i++) {
-        visit->program.out = wider[i];
-        visit->program.acc = cbk_ocl_matmul_accumulator(dtype, wider[i]);
-        visit_cpu_forms(visit);
-        visit_gpu_forms(visit);
-        visit_nvidia_forms(visit);
-    }
+    const bool is_float = dtype < CBK_DTYPE_I64, is_small = cbk_dtype_size(dtype) == 1 && is_float;
+    const struct cbk_ocl_epilogue epilogue = {.blocks = {some_block, some_block},
+                                              .activation = is_float ? "gelu" : "relu",
+                                              .activation_id = 1};
+    const cbk_dtype usual = is_small ? CBK_DTYPE_BF16 : dtype;
+    const cbk_dtype wider = is_float ? CBK_DTYPE_F32 : CBK_DTYPE_I32;
+    visit_forms(visit, dtype, usual);
+    if (usual != wider) visit_forms(visit, dtype, wider);
+    visit->program.epilogue = &epilogue;
+    visit_forms(visit, dtype, usual);
+    visit->program.epilogue = NULL;
 }
 
 void cbk_ocl_matmul_programs(cbk_ocl_program_visitor visit, void *user_data) {

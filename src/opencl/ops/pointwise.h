@@ -43,6 +43,10 @@ cbk_status cbk_ocl_scalar_bits(cbk_scalar scalar, cbk_dtype dtype, uint64_t *out
 /// The constants of an activation, as many scalars as `op` takes (activation.c).
 cbk_status cbk_ocl_set_constants(const cbk_activation_params *params, struct cbk_ocl_pointwise *op);
 
+/// The operator and constants of an activation, whose operands have one dtype (unary.c).
+cbk_status cbk_ocl_describe_activation(cbk_opcode opcode, const cbk_activation_params *params,
+                                       cbk_dtype dtype, struct cbk_ocl_pointwise *out);
+
 /// Converts source to destination of the same shape, any dtypes and strides (cast.c).
 cbk_status cbk_ocl_convert(struct cbk_ocl_stream *stream, const struct cbk_ocl_operand *source,
                            const struct cbk_ocl_operand *destination);

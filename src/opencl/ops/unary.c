@@ -98,6 +98,12 @@ static struct cbk_ocl_pointwise describe_unary(cbk_opcode opcode, uint32_t varia
     return op;
 }
 
+cbk_status cbk_ocl_describe_activation(cbk_opcode opcode, const cbk_activation_params *params,
+                                       cbk_dtype dtype, struct cbk_ocl_pointwise *out) {
+    *out = describe_unary(opcode, params->variant, dtype, dtype);
+    return cbk_ocl_set_constants(params, out);
+}
+
 cbk_status cbk_ocl_unary(struct cbk_ocl_stream *stream, const cbk_op *op) {
     const struct unary_row *row = &unary_rows[LOW(op->opcode)];
     struct cbk_ocl_operand operands[2] = {cbk_ocl_operand(op->outputs[0]),
