@@ -390,8 +390,7 @@ typedef struct cbk_matmul_params {
     uint32_t precision;  ///< CBK_PRECISION_*
     cbk_dtype out_dtype; ///< 0: the inputs'; bf16 for 8-bit floats
     uint32_t reserved;
-    cbk_opcode activation; ///< 0: none; CBK_OP_RELU, _SIGMOID, _LOG_SIGMOID, _TANH, _GELU, _SILU,
-                           ///< _SOFTPLUS, _MISH, _LEAKY_RELU, _ELU or _HARD_SIGMOID
+    cbk_opcode activation;       ///< 0: none; CBK_OP_TANH, CBK_OP_RELU, _SIGMOID, _GELU, _SILU, ...
     uint32_t activation_variant; ///< with gelu: CBK_GELU_*
     cbk_scalar alpha, beta;      ///< the activation's constants, as in cbk_activation_params
 } cbk_matmul_params;

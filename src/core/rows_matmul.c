@@ -62,14 +62,7 @@ static cbk_status check_added(const struct cbk_inference *inference, uint32_t i,
 // ---- activation ---------------------------------------------------------------------------------
 
 static bool is_activation(cbk_opcode opcode) {
-    static const cbk_opcode activations[] = {
-        CBK_OP_RELU, CBK_OP_SIGMOID,    CBK_OP_LOG_SIGMOID, CBK_OP_TANH,
-        CBK_OP_GELU, CBK_OP_SILU,       CBK_OP_SOFTPLUS,    CBK_OP_MISH,
-        CBK_OP_ELU,  CBK_OP_LEAKY_RELU, CBK_OP_HARD_SIGMOID};
-    for (size_t i = 0; i < sizeof activations / sizeof *activations; i++) {
-        if (activations[i] == opcode) return true;
-    }
-    return false;
+    return (opcode >= CBK_OP_RELU && opcode <= CBK_OP_THRESHOLDED_RELU) || opcode == CBK_OP_TANH;
 }
 
 /// The activation's own row checks dtype and variant and fills in its constants.

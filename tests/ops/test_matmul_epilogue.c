@@ -28,7 +28,7 @@ struct row {
 enum { F32 = CBK_DTYPE_F32, F16 = CBK_DTYPE_F16, BF16 = CBK_DTYPE_BF16, F64 = CBK_DTYPE_F64 };
 
 static const struct row rows[] = {
-    // every activation
+    // activations
     {F32, 0, 0, 9, 33, 21, CBK_OP_RELU, ROW, FULL, 0},
     {F32, 0, 0, 9, 33, 21, CBK_OP_SIGMOID, ROW, NONE, 0},
     {F32, 0, 0, 9, 33, 21, CBK_OP_LOG_SIGMOID, NONE, FULL, 0},
@@ -41,6 +41,9 @@ static const struct row rows[] = {
     {F32, 0, 0, 9, 33, 21, CBK_OP_LEAKY_RELU, ROW, NONE, 0},
     {F32, 0, 0, 9, 33, 21, CBK_OP_ELU, ROW, NONE, 0},
     {F32, 0, 0, 9, 33, 21, CBK_OP_HARD_SIGMOID, ROW, NONE, 0},
+    {F32, 0, 0, 9, 33, 21, CBK_OP_SELU, ROW, NONE, 0},
+    {F32, 0, 0, 9, 33, 21, CBK_OP_HARDTANH, ROW, NONE, 0},
+    {F32, 0, 0, 9, 33, 21, CBK_OP_THRESHOLD, ROW, NONE, 0},
     // every way of stretching, views
     {F32, 0, 3, 5, 7, 6, 0, ROW, COLUMN, TEST_TRANSPOSED},
     {F32, 0, 3, 5, 7, 6, 0, SCALAR, BATCH, TEST_OFFSET},
