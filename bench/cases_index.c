@@ -39,7 +39,65 @@ static cbk_status run_count(struct bench *bench, const struct bench_case *of) {
         .elements = 64 * Mi, .k = one_in_, .reads = reads_, .writes = writes_                      \
     }
 
+// ---- moves ---------------------------------------------------------------------------------------
+
+/// k parts of the columns of y [m, n], and y.
+static cbk_status setup_cat(struct bench *bench, const struct bench_case *of) {
+    const int64_t shape[2] = {of->m, of->n}, part[2] = {of->m, of->n / of->k};
+    cbk_status status = CBK_OK;
+    for (int64_t i = 0; i < of->k; i++)
+        TRY(cbk_random_normal(bench->stream, of->dtype, 2, part, 0, 1, &bench->tensor[i]));
+    TRY(cbk_tensor_empty(bench->stream, of->dtype, 2, shape, &bench->tensor[of->k]));
+done:
+    return status;
+}
+
+static cbk_status run_cat(struct bench *bench, const struct bench_case *of) {
+    return cbk_cat_into(bench->stream, (const cbk_tensor *const *)bench->tensor, (uint32_t)of->k, 1,
+                        bench->tensor[of->k]);
+}
+
+/// x [m, n, n], a frame of one element round its last two axes, and x turned round.
+static cbk_status setup_pad(struct bench *bench, const struct bench_case *of) {
+    const int64_t shape[3] = {of->m, of->n, of->n}, framed[3] = {of->m, of->n + 2, of->n + 2};
+    cbk_status status = CBK_OK;
+    TRY(cbk_random_normal(bench->stream, of->dtype, 3, shape, 0, 1, &bench->tensor[0]));
+    TRY(cbk_tensor_empty(bench->stream, of->dtype, 3, framed, &bench->tensor[1]));
+    TRY(cbk_tensor_empty(bench->stream, of->dtype, 3, shape, &bench->tensor[2]));
+done:
+    return status;
+}
+
+static cbk_status run_pad(struct bench *bench, const struct bench_case *of) {
+    const cbk_pad_params params =
+        CBK_INIT(cbk_pad_params, .mode = (uint32_t)of->k, .before = {0, 1, 1}, .after = {0, 1, 1});
+    return cbk_pad_into(bench->stream, bench->tensor[0], &params, bench->tensor[1]);
+}
+static cbk_status run_roll(struct bench *bench, const struct bench_case *of) {
+    const cbk_roll_params params = CBK_INIT(cbk_roll_params, .shifts = {3, -7, of->n / 4});
+    return cbk_roll_into(bench->stream, bench->tensor[0], &params, bench->tensor[2]);
+}
+
+#define CAT(name_, rows_, columns_, members_)                                                      \
+    {                                                                                              \
+        .name = name_, .setup = setup_cat, .run = run_cat, .dtype = CBK_DTYPE_F32,                 \
+        .elements = (int64_t)(rows_) * (columns_), .m = rows_, .n = columns_, .k = members_,       \
+        .reads = 1, .writes = 1                                                                    \
+    }
+#define PAD(name_, run_, planes_, side_, mode_)                                                    \
+    {                                                                                              \
+        .name = name_, .setup = setup_pad, .run = run_, .dtype = CBK_DTYPE_F32,                    \
+        .elements = (int64_t)(planes_) * (side_) * (side_), .m = planes_, .n = side_, .k = mode_,  \
+        .reads = 1, .writes = 1                                                                    \
+    }
+
 static const struct bench_case cases[] = {
+    CAT("cat_2_axis1_64Mi", 8192, 8192, 2),
+    CAT("cat_8_axis1_64Mi", 8192, 8192, 8),
+    CAT("cat_32_axis1_64Mi", 8192, 8192, 32),
+    PAD("pad_frame_256x512x512", run_pad, 256, 512, CBK_PAD_CONSTANT),
+    PAD("pad_reflect_256x512x512", run_pad, 256, 512, CBK_PAD_REFLECT),
+    PAD("roll_256x512x512", run_roll, 256, 512, 0),
     COMPACT("count_nonzero_64Mi", run_count, 8, 1, 0),
     COMPACT("argwhere_64Mi", run_argwhere, 8, 1, 1),
     COMPACT("mask_select_64Mi", run_mask_select, 4, 5, 1),

@@ -178,6 +178,8 @@ enum {
     CBK_OP_COPY = 0x0a00,
     CBK_OP_SLICE_ASSIGN = 0x0a01,
     CBK_OP_CAT = 0x0a02,
+    CBK_OP_PAD = 0x0a03,
+    CBK_OP_ROLL = 0x0a04,
 
     // reductions
     CBK_OP_SUM = 0x0b00,
@@ -365,6 +367,27 @@ typedef struct cbk_axis_params {
     uint32_t struct_size;
     int32_t axis;
 } cbk_axis_params;
+
+/// What lies outside of a padded axis of elements a b c: constant; reflect: c b [a b c] b a; edge:
+/// a a [a b c] c c; circular: b c [a b c] a b.
+enum { CBK_PAD_CONSTANT = 0, CBK_PAD_REFLECT = 1, CBK_PAD_EDGE = 2, CBK_PAD_CIRCULAR = 3 };
+
+/// pad: elements added before and after each axis of x.
+typedef struct cbk_pad_params {
+    uint32_t struct_size;
+    uint32_t mode; ///< CBK_PAD_*
+    int64_t before[CBK_MAX_RANK];
+    int64_t after[CBK_MAX_RANK];
+    cbk_scalar value; ///< constant; left out: 0
+} cbk_pad_params;
+
+/// roll: element i of axes[k] goes to (i + shifts[k]) modulo its length; count 0: shifts[i] of axis i.
+typedef struct cbk_roll_params {
+    uint32_t struct_size;
+    uint32_t axis_count;
+    int32_t axes[CBK_MAX_RANK];
+    int64_t shifts[CBK_MAX_RANK];
+} cbk_roll_params;
 
 typedef struct cbk_reduce_params {
     uint32_t struct_size;

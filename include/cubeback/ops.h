@@ -763,6 +763,28 @@ CBK_API cbk_status cbk_cat(cbk_stream *stream, const cbk_tensor *const *tensors,
                            int32_t axis, cbk_tensor **out);
 CBK_API cbk_status cbk_cat_into(cbk_stream *stream, const cbk_tensor *const *tensors,
                                 uint32_t count, int32_t axis, cbk_tensor *dst);
+/// Joins tensors of one shape along a new axis, `axis` of the result.
+CBK_API cbk_status cbk_stack(cbk_stream *stream, const cbk_tensor *const *tensors, uint32_t count,
+                             int32_t axis, cbk_tensor **out);
+/// x with elements added before and after each axis; see cbk_pad_params. NULL params: a copy.
+/// Errors: CBK_ERROR_SHAPE for a negative number, for a reflection of as many elements as the axis
+/// has or more, and for edge and circular elements of an axis that has none.
+CBK_API cbk_status cbk_pad(cbk_stream *stream, const cbk_tensor *x, const cbk_pad_params *params,
+                           cbk_tensor **out);
+CBK_API cbk_status cbk_pad_into(cbk_stream *stream, const cbk_tensor *x,
+                                const cbk_pad_params *params, cbk_tensor *dst);
+/// x turned round along axes; see cbk_roll_params.
+CBK_API cbk_status cbk_roll(cbk_stream *stream, const cbk_tensor *x, const cbk_roll_params *params,
+                            cbk_tensor **out);
+CBK_API cbk_status cbk_roll_into(cbk_stream *stream, const cbk_tensor *x,
+                                 const cbk_roll_params *params, cbk_tensor *dst);
+/// x laid side by side with itself, repeats[i] times along axis i: as many entries as x has axes.
+/// Where only axes of length 1 are repeated the result is a view of x that is stretched there.
+CBK_API cbk_status cbk_repeat(cbk_stream *stream, const cbk_tensor *x, const int64_t *repeats,
+                              cbk_tensor **out);
+/// The same along one axis.
+CBK_API cbk_status cbk_repeat_dim(cbk_stream *stream, const cbk_tensor *x, int32_t axis,
+                                  int64_t times, cbk_tensor **out);
 
 // ---- reductions over one, several or all axes (axis_count 0; params NULL) -------------------
 

@@ -169,6 +169,8 @@ union cbk_params {
     cbk_random_params random;
     cbk_compact_params compact;
     cbk_scan_params scan;
+    cbk_pad_params pad;
+    cbk_roll_params roll;
 };
 
 /// One operation between validation and execution. Rows read inputs, normalise `params` in place

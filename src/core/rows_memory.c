@@ -102,6 +102,86 @@ static cbk_status infer_cat(struct cbk_inference *inference) {
     return cbk_meta_init(&inference->outputs[0], first->dtype, first->rank, shape);
 }
 
+static cbk_status fail_pad(const struct cbk_inference *inference, uint32_t axis, const char *rule) {
+    const cbk_pad_params *params = &inference->params.pad;
+    const cbk_tensor_meta *x = cbk_input(inference, 0);
+    return cbk_fail(CBK_ERROR_SHAPE, 0, "axis %u of length %lld, %lld before and %lld after: %s",
+                    (unsigned)axis, (long long)(axis < x->rank ? x->shape[axis] : 0),
+                    (long long)params->before[axis], (long long)params->after[axis], rule);
+}
+
+static cbk_status check_pad_axis(const struct cbk_inference *inference, uint32_t axis,
+                                 int64_t *out_length) {
+    const cbk_pad_params *params = &inference->params.pad;
+    const cbk_tensor_meta *x = cbk_input(inference, 0);
+    const int64_t before = params->before[axis], after = params->after[axis];
+    if (axis >= x->rank) {
+        return before == 0 && after == 0 ? CBK_OK : fail_pad(inference, axis, "there is no axis");
+    }
+    const int64_t length = x->shape[axis], longest = before > after ? before : after;
+    if (before < 0 || after < 0) return fail_pad(inference, axis, "nothing can be taken away");
+    if (params->mode == CBK_PAD_REFLECT && longest > 0 && longest >= length) {
+        return fail_pad(inference, axis, "a reflection is shorter than the axis");
+    }
+    if (params->mode != CBK_PAD_CONSTANT && longest > 0 && length == 0) {
+        return fail_pad(inference, axis, "there is nothing to repeat");
+    }
+    if (before > INT64_MAX - length || after > INT64_MAX - length - before) {
+        return cbk_fail(CBK_ERROR_OVERFLOW, 0, "axis %u would be longer than 2^63 - 1",
+                        (unsigned)axis);
+    }
+    *out_length = before + length + after;
+    return CBK_OK;
+}
+
+static cbk_status infer_pad(struct cbk_inference *inference) {
+    cbk_pad_params *params = &inference->params.pad;
+    const cbk_tensor_meta *x = cbk_input(inference, 0);
+    int64_t shape[CBK_MAX_RANK];
+    if (params->mode > CBK_PAD_CIRCULAR) {
+        return cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "mode %u is unknown",
+                        (unsigned)params->mode);
+    }
+    if (params->value.kind == CBK_SCALAR_NONE) params->value = cbk_i(0);
+    cbk_status status = cbk_infer_scalar(&params->value, "value");
+    if (status == CBK_OK) status = cbk_infer_dtype(inference, x->dtype);
+    for (uint32_t i = 0; i < CBK_MAX_RANK && status == CBK_OK; i++) {
+        status = check_pad_axis(inference, i, &shape[i]);
+    }
+    if (status != CBK_OK) return status;
+    return cbk_meta_init(&inference->outputs[0], x->dtype, x->rank, shape);
+}
+
+/// Shifts become 0 <= shift < length, the axes different and non-negative.
+static cbk_status normalise_roll(const cbk_tensor_meta *x, cbk_roll_params *params) {
+    bool is_named[CBK_MAX_RANK] = {false};
+    if (params->axis_count > x->rank) {
+        return cbk_fail(CBK_ERROR_AXIS, 0, "%u axes are rolled of a tensor of rank %u",
+                        (unsigned)params->axis_count, (unsigned)x->rank);
+    }
+    const bool all = params->axis_count == 0;
+    if (all) params->axis_count = x->rank;
+    for (uint32_t i = 0; i < params->axis_count; i++) {
+        int32_t *axis = &params->axes[i];
+        cbk_status status =
+            all ? cbk_check_axis(i, x->rank, axis) : cbk_check_axis(*axis, x->rank, axis);
+        if (status != CBK_OK) return status;
+        if (is_named[*axis]) {
+            return cbk_fail(CBK_ERROR_AXIS, 0, "axis %d is named twice", (int)*axis);
+        }
+        is_named[*axis] = true;
+        const int64_t length = x->shape[*axis];
+        params->shifts[i] = length == 0 ? 0 : params->shifts[i] % length;
+        if (params->shifts[i] < 0) params->shifts[i] += length;
+    }
+    return CBK_OK;
+}
+
+static cbk_status infer_roll(struct cbk_inference *inference) {
+    cbk_status status = normalise_roll(cbk_input(inference, 0), &inference->params.roll);
+    return status != CBK_OK ? status : infer_copy(inference);
+}
+
 static const struct cbk_row move_rows[] = {
     CBK_ROW(CBK_OP_COPY, "copy", 1, 0, CBK_ROW_UPDATE | CBK_ROW_DIFFERENTIABLE, CBK_STORED,
             infer_copy),
@@ -117,6 +197,10 @@ static const struct cbk_row move_rows[] = {
                                     .params_size = sizeof(cbk_axis_params),
                                     .dtypes = CBK_STORED},
                            .infer = infer_cat},
+    CBK_ROW(CBK_OP_PAD, "pad", 1, sizeof(cbk_pad_params), CBK_ROW_DIFFERENTIABLE, CBK_STORED,
+            infer_pad),
+    CBK_ROW(CBK_OP_ROLL, "roll", 1, sizeof(cbk_roll_params), CBK_ROW_DIFFERENTIABLE, CBK_STORED,
+            infer_roll),
 };
 CBK_FAMILY(cbk_move_family, move_rows);
 

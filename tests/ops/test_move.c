@@ -1,4 +1,4 @@
-// test_move.c: copy, slice_assign and cat: any dtype, bit for bit.
+// test_move.c: copy, slice_assign, cat, pad and roll: any dtype, bit for bit.
 
 #include "runner.h"
 
@@ -69,7 +69,8 @@ static void add_slice_assign(struct test_list *list, cbk_dtype dtype, uint32_t n
 
 static void add_cat(struct test_list *list, cbk_dtype dtype, uint32_t number) {
     for (int32_t axis = 0; axis < 3; axis++) {
-        for (uint32_t count = 1; count <= TEST_MAX_INPUTS; count += 2 + (uint32_t)axis % 2) {
+        for (uint32_t count = 1; count <= TEST_MAX_INPUTS;
+             count += 2 + count / 3 * (1 + axis % 2)) {
             struct test_spec spec = {.opcode = CBK_OP_CAT, .input_count = count};
             test_set_params(&spec, axis, .axis = axis - (count == 3 ? 3 : 0));
             for (uint32_t i = 0; i < count; i++) {
@@ -89,12 +90,109 @@ static void add_cat(struct test_list *list, cbk_dtype dtype, uint32_t number) {
     }
 }
 
+/// Members whose rows lie so that several elements go as one, or many, or some of them empty.
+static void add_large_cat(struct test_list *list, cbk_dtype dtype) {
+    static const int lengths[][3] = {{64, 32, 96}, {40, 8, 4000}, {1, 1001, 6}, {0, 5, 0}};
+    for (int32_t axis = 0; axis < 2; axis++) {
+        for (uint32_t i = 0; i < 4; i++) {
+            struct test_spec spec = {.opcode = CBK_OP_CAT, .input_count = 3};
+            test_set_params(&spec, axis, .axis = axis);
+            for (uint32_t k = 0; k < 3; k++)
+                spec.inputs[k] =
+                    axis == 0
+                        ? test_input(dtype, TEST_CONTIGUOUS, TEST_EDGES, 2, lengths[i][k], 48)
+                        : test_input(dtype, TEST_CONTIGUOUS, TEST_EDGES, 2, 37, lengths[i][k]);
+            spec.tolerance.closeness = TEST_BITS;
+            test_add(list, &spec, axis == 0 ? "large axis 0" : "large axis 1");
+        }
+    }
+}
+
+// ---- pad, roll ----------------------------------------------------------------------------------
+
+static void add_moved(struct test_list *list, struct test_spec *spec, const char *suffix,
+                      uint32_t number) {
+    spec->input_count = 1;
+    spec->tolerance.closeness = TEST_BITS;
+    test_add(list, spec, suffix);
+    spec->output = TEST_INTO;
+    spec->output_view = (enum test_view)(number % TEST_EXPANDED);
+    test_add(list, spec, suffix);
+    spec->output = TEST_NEW;
+}
+
+static void add_pad(struct test_list *list, cbk_dtype dtype, uint32_t number) {
+    static const struct {
+        int shape[4];
+        int64_t before[4], after[4];
+    } pads[] = {
+        {{3, 5, 7, 9}, {0, 0, 2, 1}, {0, 0, 1, 8}},
+        {{4, 6, 5, 8}, {3, 0, 0, 0}, {1, 2, 0, 0}},
+        {{2, 3, 40, 32}, {1, 2, 4, 16}, {1, 0, 8, 16}},
+        {{1, 1, 6, 300}, {0, 0, 0, 5}, {0, 0, 5, 7}},
+        {{2, 3, 4, 5}, {0, 0, 0, 0}, {0, 0, 0, 0}},
+    };
+    for (uint32_t mode = 0; mode <= CBK_PAD_CIRCULAR; mode++) {
+        for (uint32_t i = 0; i < 5; i++) {
+            if (!test_is_full() && (i + mode + number) % 3 != 0) continue;
+            struct test_spec spec = {.opcode = CBK_OP_PAD};
+            const int *s = pads[i].shape;
+            cbk_scalar value = test_is_float(dtype) ? cbk_f(-2.5) : cbk_i(3);
+            test_set_params(&spec, pad, .mode = mode,
+                            .value = number % 2 ? value : (cbk_scalar){0});
+            memcpy(spec.params.pad.before, pads[i].before, sizeof pads[i].before);
+            memcpy(spec.params.pad.after, pads[i].after, sizeof pads[i].after);
+            spec.inputs[0] = test_input(dtype, (number + i) % TEST_VIEW_COUNT, TEST_EDGES, 4, s[0],
+                                        s[1], s[2], s[3]);
+            if (mode == CBK_PAD_REFLECT && (i == 1 || i == 2)) { // no axis is long enough
+                memset(spec.params.pad.before, 0, 2 * sizeof(int64_t));
+                memset(spec.params.pad.after, 0, 2 * sizeof(int64_t));
+            }
+            char suffix[24];
+            snprintf(suffix, sizeof suffix, "mode %u pads %u", mode, i);
+            add_moved(list, &spec, suffix, number + i);
+        }
+    }
+    // An empty tensor in a frame, an axis repeated several times, nothing at all.
+    struct test_spec spec = {.opcode = CBK_OP_PAD};
+    test_set_params(&spec, pad, .before = {1, 2}, .after = {0, 2}, .value = cbk_i(1));
+    spec.inputs[0] = test_input(dtype, TEST_CONTIGUOUS, TEST_EDGES, 2, 0, 3);
+    add_moved(list, &spec, "frame", number);
+    test_set_params(&spec, pad, .mode = CBK_PAD_CIRCULAR, .before = {7, 0}, .after = {20, 9});
+    spec.inputs[0] = test_input(dtype, number % TEST_VIEW_COUNT, TEST_EDGES, 2, 4, 3);
+    add_moved(list, &spec, "circular", number);
+    test_set_params(&spec, pad, .mode = 0);
+    spec.inputs[0] = test_input(dtype, TEST_OFFSET, TEST_EDGES, 0);
+    add_moved(list, &spec, "rank 0", number);
+}
+
+static void add_roll(struct test_list *list, cbk_dtype dtype, uint32_t number) {
+    struct test_spec spec = {.opcode = CBK_OP_ROLL};
+    for (uint32_t view = 0; view < TEST_VIEW_COUNT; view++) {
+        if (!test_is_full() && (view + number) % 3 != 0) continue;
+        test_set_params(&spec, roll, .axis_count = 2, .axes = {-1, 0}, .shifts = {3, -2});
+        spec.inputs[0] = test_input(dtype, view, TEST_EDGES, 3, 5, 6, 7);
+        add_moved(list, &spec, "two axes", number);
+        test_set_params(&spec, roll, .shifts = {-1000001, 16});
+        spec.inputs[0] = test_input(dtype, view, TEST_EDGES, 2, 19, 64);
+        add_moved(list, &spec, "all axes", number);
+    }
+    test_set_params(&spec, roll, .axis_count = 1, .shifts = {4321});
+    spec.inputs[0] = test_input(dtype, TEST_CONTIGUOUS, TEST_EDGES, 1, 50001);
+    add_moved(list, &spec, "long", number);
+    spec.inputs[0] = test_input(dtype, TEST_CONTIGUOUS, TEST_EDGES, 2, 0, 4);
+    add_moved(list, &spec, "empty", number);
+}
+
 int main(void) {
     struct test_list list = {0};
     for (uint32_t d = 0; test_all_dtypes[d]; d++) {
         add_copies(&list, test_all_dtypes[d], d);
         add_slice_assign(&list, test_all_dtypes[d], d);
         add_cat(&list, test_all_dtypes[d], d);
+        add_large_cat(&list, test_all_dtypes[d]);
+        add_pad(&list, test_all_dtypes[d], d);
+        add_roll(&list, test_all_dtypes[d], d);
     }
     return test_run_list("move", &list);
 }

@@ -7,7 +7,7 @@
 
 #include <cubeback/opcodes.h>
 
-#define TEST_MAX_INPUTS 6
+#define TEST_MAX_INPUTS 17
 #define TEST_MAX_OUTPUTS 4
 
 struct test_operand {
@@ -41,6 +41,8 @@ union test_params {
     cbk_matmul_params matmul;
     cbk_index_params index;
     cbk_random_params random;
+    cbk_pad_params pad;
+    cbk_roll_params roll;
     cbk_compact_params compact;
     cbk_scan_params scan;
 };

@@ -64,6 +64,8 @@ struct row {
         cbk_index_params index;
         cbk_random_params random;
         cbk_scan_params scan;
+        cbk_pad_params pad;
+        cbk_roll_params roll;
     } params;
 };
 
@@ -228,6 +230,25 @@ static const struct row rows[] = {
     NO(CAT, "f32[2] f16[2]", DTYPE, "agree"),
     NO(CAT, "f32[] f32[]", AXIS, "axis 0 of a tensor of rank 0"),
     NO(CAT, "", INVALID_ARGUMENT, "cat: 0 inputs; it takes at least 1"),
+    OK(PAD, "f8e4m3[2,3]", "f8e4m3[2,3]"),
+    OK_WITH(PAD, "i8[2,0]", "i8[5,4]", WITH(pad, CBK_PAD_CONSTANT, {1, 4}, {2, 0}, NO_SCALAR)),
+    OK_WITH(PAD, "i8[3]", "i8[7]", WITH(pad, CBK_PAD_REFLECT, {2}, {2}, NO_SCALAR)),
+    NO_WITH(PAD, "i8[3]", SHAPE,
+            "pad: axis 0 of length 3, 0 before and 3 after: a reflection is shorter",
+            WITH(pad, CBK_PAD_REFLECT, {0}, {3}, NO_SCALAR)),
+    NO_WITH(PAD, "i8[0]", SHAPE, "nothing to repeat", WITH(pad, CBK_PAD_EDGE, {1}, {0}, NO_SCALAR)),
+    NO_WITH(PAD, "i8[4]", SHAPE, "nothing can be taken away", WITH(pad, 0, {-1}, {0}, NO_SCALAR)),
+    NO_WITH(PAD, "i8[4]", SHAPE, "axis 1 of length 0, 1 before and 0 after: there is no axis",
+            WITH(pad, 0, {0, 1}, {0}, NO_SCALAR)),
+    NO_WITH(PAD, "i8[4]", OVERFLOW, "axis 0 would be longer",
+            WITH(pad, 0, {INT64_MAX}, {0}, NO_SCALAR)),
+    NO_WITH(PAD, "i8[4]", INVALID_ARGUMENT, "mode 4", WITH(pad, 4, {0}, {0}, NO_SCALAR)),
+    NO_WITH(PAD, "i8[4]", INVALID_ARGUMENT, "value has kind 9",
+            WITH(pad, 0, {0}, {0}, {9, 0, {0}})),
+    OK_WITH(ROLL, "bool[4,0]", "bool[4,0]", WITH(roll, 2, {1, -2}, {5, INT64_MIN})),
+    NO_WITH(ROLL, "f32[4,2]", AXIS, "roll: axis 1 is named twice", WITH(roll, 2, {1, -1}, {1, 1})),
+    NO_WITH(ROLL, "f32[4]", AXIS, "2 axes are rolled of a tensor of rank 1",
+            WITH(roll, 2, {0, 1}, {0})),
 
     // scans
     OK_WITH(CUMSUM, "f32[2,3]", "f32[2,3]", WITH(scan, -1, 0, 0, 0)),

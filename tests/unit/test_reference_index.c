@@ -138,6 +138,52 @@ static void test_cat_and_where(void **state) {
     cbk_tensor_release(&b);
 }
 
+static void test_stack_and_repeat(void **state) {
+    cbk_stream *stream = test_table_stream;
+    cbk_tensor *x = matrix(), *row = VECTOR(CBK_DTYPE_I32, int32_t, 7, 8), *out = NULL,
+               *wide = NULL;
+    const cbk_tensor *const rows[] = {row, row, row};
+    (void)state;
+    assert_ok(cbk_stack(stream, rows, 3, -1, &out));
+    EXPECT_I32(out, 7, 7, 7, 8, 8, 8);
+    assert_ok(cbk_repeat(stream, x, (int64_t[]){2, 1}, &out));
+    EXPECT_I32(out, 0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5);
+    assert_ok(cbk_repeat_dim(stream, row, -1, 3, &out));
+    EXPECT_I32(out, 7, 8, 7, 8, 7, 8);
+    assert_ok(cbk_repeat_dim(stream, row, 0, 0, &out));
+    assert_int_equal(cbk_tensor_shape(out)[0], 0);
+    cbk_tensor_release(&out);
+    // Only an axis of length 1: a view, which shares x's memory.
+    assert_ok(cbk_unsqueeze(stream, row, 1, (int32_t[]){0}, &wide));
+    assert_ok(cbk_repeat(stream, wide, (int64_t[]){3, 1}, &out));
+    assert_int_equal(cbk_tensor_strides(out)[0], 0);
+    EXPECT_I32(out, 7, 8, 7, 8, 7, 8);
+    assert_status(CBK_ERROR_INVALID_ARGUMENT, cbk_repeat_dim(stream, row, 0, -1, &out));
+    assert_status(CBK_ERROR_AXIS, cbk_repeat_dim(stream, row, 1, 2, &out));
+    assert_status(CBK_ERROR_INVALID_ARGUMENT, cbk_stack(stream, rows, 0, 0, &out));
+    assert_status(CBK_ERROR_AXIS, cbk_stack(stream, rows, 3, 2, &out));
+    assert_null(out);
+    cbk_tensor_release(&wide);
+    cbk_tensor_release(&row);
+    cbk_tensor_release(&x);
+}
+
+static void test_pad(void **state) {
+    cbk_tensor *x = VECTOR(CBK_DTYPE_I32, int32_t, 1, 2, 3), *out = NULL;
+    static const int32_t want[4][7] = {
+        {9, 9, 1, 2, 3, 9, 9}, {3, 2, 1, 2, 3, 2, 1}, {1, 1, 1, 2, 3, 3, 3}, {2, 3, 1, 2, 3, 1, 2}};
+    (void)state;
+    for (uint32_t mode = 0; mode < 4; mode++) {
+        const cbk_pad_params params = CBK_INIT(cbk_pad_params, .mode = mode, .before = {2},
+                                               .after = {2}, .value = cbk_f(9.9));
+        assert_ok(cbk_pad(test_table_stream, x, &params, &out));
+        test_expect(out, CBK_DTYPE_I32, 7, want[mode], __FILE__, __LINE__);
+    }
+    assert_ok(cbk_roll(test_table_stream, x, &CBK_INIT(cbk_roll_params, .shifts = {1}), &out));
+    EXPECT_I32(out, 3, 1, 2);
+    cbk_tensor_release(&x);
+}
+
 static void test_compaction(void **state) {
     const cbk_compact_params params = CBK_INIT(cbk_compact_params, .length = 6);
     cbk_tensor *x = matrix(), *mask = VECTOR(CBK_DTYPE_BOOL, uint8_t, 1, 0, 2);
@@ -171,10 +217,16 @@ static void test_arange(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_views),        cmocka_unit_test(test_slice),
-        cmocka_unit_test(test_gather),       cmocka_unit_test(test_updates),
-        cmocka_unit_test(test_out_of_range), cmocka_unit_test(test_cat_and_where),
-        cmocka_unit_test(test_compaction),   cmocka_unit_test(test_arange),
+        cmocka_unit_test(test_views),
+        cmocka_unit_test(test_slice),
+        cmocka_unit_test(test_gather),
+        cmocka_unit_test(test_updates),
+        cmocka_unit_test(test_out_of_range),
+        cmocka_unit_test(test_cat_and_where),
+        cmocka_unit_test(test_stack_and_repeat),
+        cmocka_unit_test(test_pad),
+        cmocka_unit_test(test_compaction),
+        cmocka_unit_test(test_arange),
     };
     return cmocka_run_group_tests(tests, test_table_open, test_table_close);
 }

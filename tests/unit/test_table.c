@@ -21,7 +21,7 @@ static const struct {
     {CBK_OP_WHERE, 7},
     {CBK_OP_CAST, 1},
     {CBK_OP_FILL, 2},
-    {CBK_OP_COPY, 3},
+    {CBK_OP_COPY, 5},
     {CBK_OP_SUM, 9},
     {CBK_OP_SOFTMAX, 2},
     {CBK_OP_COUNT_NONZERO, 1},

@@ -1,5 +1,5 @@
 /// compact.c: launches of kernels/compact.cl.
-#include "axes.h"
+#include "mover.h"
 #include "pointwise.h"
 
 #define GROUP 256
@@ -33,15 +33,12 @@ struct program {
     bool is_select, is_gpu, has_index64;
 };
 
-static const char *type_of(uint32_t size) {
-    return size == 1 ? "uchar" : size == 2 ? "ushort" : size == 4 ? "uint" : "ulong";
-}
-
 static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines) {
     const struct program *program = spec->context;
-    cbk_rt_text_add(defines, " -DM=%s -DE=%s -DSELECT=%d -DINDEX=%s%s", type_of(program->mask_size),
-                    type_of(program->element_size), (int)program->is_select,
-                    program->has_index64 ? "long" : "int", program->is_gpu ? " -DGPU_FORM" : "");
+    cbk_rt_text_add(defines, " -DM=%s -DE=%s -DSELECT=%d -DINDEX=%s%s",
+                    cbk_ocl_bits_type(program->mask_size), cbk_ocl_bits_type(program->element_size),
+                    (int)program->is_select, program->has_index64 ? "long" : "int",
+                    program->is_gpu ? " -DGPU_FORM" : "");
 }
 
 static struct cbk_rt_spec make_spec(const struct program *program, const char *entry) {

@@ -1,5 +1,6 @@
 /// gather.c: launches of kernels/gather.cl.
 #include "index.h"
+#include "mover.h"
 
 #define GROUP 256
 #define PIECE 4096 ///< elements of the innermost axis that a CPU work-item does at a time
@@ -19,26 +20,11 @@ struct program {
     bool is_gpu, has_index64;
 };
 
-static const char *element_type(uint32_t size) {
-    switch (size) {
-    case 1:
-        return "uchar";
-    case 2:
-        return "ushort";
-    case 4:
-        return "uint";
-    case 8:
-        return "ulong";
-    default:
-        return "uint4";
-    }
-}
-
 static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines) {
     const struct program *program = spec->context;
-    cbk_rt_text_add(defines, " -DE=%s -DI=%s -DINDEX=%s%s", element_type(program->element_size),
-                    cbk_ocl_dtype_word(program->index), program->has_index64 ? "long" : "int",
-                    program->is_gpu ? " -DGPU_FORM" : "");
+    cbk_rt_text_add(defines, " -DE=%s -DI=%s -DINDEX=%s%s",
+                    cbk_ocl_bits_type(program->element_size), cbk_ocl_dtype_word(program->index),
+                    program->has_index64 ? "long" : "int", program->is_gpu ? " -DGPU_FORM" : "");
 }
 
 static struct cbk_rt_spec make_spec(const struct program *program) {

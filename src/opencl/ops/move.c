@@ -1,4 +1,6 @@
-/// move.c: copy, slice_assign, cat: elements go bit for bit, whatever they mean.
+/// move.c: copy and slice_assign: elements go bit for bit, whatever they mean. Other moves are in
+/// cat.c and pad.c.
+#include "mover.h"
 #include "pointwise.h"
 #include "transpose.h"
 
@@ -83,17 +85,6 @@ cbk_status cbk_ocl_temporary(struct cbk_ocl_stream *stream, const cbk_tensor_met
 
 // ---- parts of tensors ----------------------------------------------------------------------------
 
-/// The part of `x` that starts at `start` of `axis` and has `part`'s length there.
-static struct cbk_ocl_operand narrow(const struct cbk_ocl_operand *x, uint32_t axis, int64_t start,
-                                     int64_t length, cbk_tensor_meta *out_meta) {
-    *out_meta = *x->meta;
-    out_meta->shape[axis] = length;
-    out_meta->element_count = 1;
-    for (uint32_t i = 0; i < out_meta->rank; i++) out_meta->element_count *= out_meta->shape[i];
-    return (struct cbk_ocl_operand){
-        .meta = out_meta, .block = x->block, .offset = x->offset + start * x->meta->strides[axis]};
-}
-
 /// The slice of `x` that has `value`'s shape.
 static struct cbk_ocl_operand slice(const struct cbk_ocl_operand *x, const cbk_slice_params *params,
                                     const cbk_tensor_meta *value, cbk_tensor_meta *out_meta) {
@@ -128,27 +119,16 @@ static cbk_status slice_assign(struct cbk_ocl_stream *stream, const cbk_op *op) 
     return cbk_ocl_copy(stream, &value, &part);
 }
 
-static cbk_status cat(struct cbk_ocl_stream *stream, const cbk_op *op) {
-    uint32_t axis = (uint32_t)((const cbk_axis_params *)op->params)->axis;
-    struct cbk_ocl_operand out = cbk_ocl_operand(op->outputs[0]);
-    int64_t start = 0;
-    for (uint32_t i = 0; i < op->input_count; i++) {
-        struct cbk_ocl_operand member = cbk_ocl_operand(op->inputs[i]);
-        cbk_tensor_meta meta;
-        struct cbk_ocl_operand part = narrow(&out, axis, start, member.meta->shape[axis], &meta);
-        cbk_status status = cbk_ocl_copy(stream, &member, &part);
-        if (status != CBK_OK) return status;
-        start += member.meta->shape[axis];
-    }
-    return CBK_OK;
-}
-
 cbk_status cbk_ocl_move(struct cbk_ocl_stream *stream, const cbk_op *op) {
     switch (op->opcode) {
     case CBK_OP_SLICE_ASSIGN:
         return slice_assign(stream, op);
     case CBK_OP_CAT:
-        return cat(stream, op);
+        return cbk_ocl_cat(stream, op);
+    case CBK_OP_PAD:
+        return cbk_ocl_pad(stream, op);
+    case CBK_OP_ROLL:
+        return cbk_ocl_roll(stream, op);
     default: {
         struct cbk_ocl_operand out = cbk_ocl_operand(op->outputs[0]);
         struct cbk_ocl_operand x = cbk_ocl_operand(op->inputs[0]);
@@ -166,4 +146,6 @@ void cbk_ocl_move_programs(cbk_ocl_program_visitor visit, void *user_data) {
         cbk_ocl_pointwise_visit(&copy, visit, user_data);
     }
     cbk_ocl_transpose_programs(visit, user_data);
+    cbk_ocl_cat_programs(visit, user_data);
+    cbk_ocl_pad_programs(visit, user_data);
 }
