@@ -235,8 +235,9 @@ static cbk_status take_value(struct reader *reader, cbk_ir_program *program) {
     const int64_t offset = (int64_t)take(reader, 8);
     if (reader->failed || rank > CBK_MAX_RANK) return fail_bytes("a value has an impossible rank");
     for (uint32_t i = 0; i < rank; i++) shape[i] = (int64_t)take(reader, 8);
-    if (cbk_meta_init(&value.meta, dtype, rank, shape) != CBK_OK) {
-        return fail_bytes("a value has an impossible shape");
+    if (cbk_check_storable(dtype) != CBK_OK ||
+        cbk_meta_init(&value.meta, dtype, rank, shape) != CBK_OK) {
+        return fail_bytes("a value has an impossible dtype or shape");
     }
     for (uint32_t i = 0; i < rank; i++) value.meta.strides[i] = (int64_t)take(reader, 8);
     value.meta.offset = offset;
