@@ -165,6 +165,19 @@ typedef struct cbk_vtable {
     cbk_status (*random_get_state)(void *self, void *stream, cbk_random_state *out);
     /// Not called while the stream captures. The next seed ends it.
     cbk_status (*random_set_state)(void *self, void *stream, const cbk_random_state *state);
+
+    // failed work -----------------------------------------------------------------------------
+    /// CBK_OK, or CBK_ERROR_PRODUCER when the enqueued work that should have made the storage's
+    /// contents is known to have failed; status, native_code and message of *out then tell the first
+    /// cause. Asked, from any thread, only after another slot has failed on the device, before the
+    /// storage is used. NULL: always CBK_OK.
+    cbk_status (*storage_state)(void *self, void *device, void *storage, cbk_error *out);
+
+    // reading without waiting -------------------------------------------------------------------
+    /// As read, but *out_event passes when the data is there. event_query and event_wait then fail
+    /// for a read that failed, or whose tensors' work has. NULL: core reads with `read`.
+    cbk_status (*read_async)(void *self, void *stream, const cbk_backend_read *requests,
+                             uint32_t count, void **out_event);
 } cbk_vtable;
 
 /// Makes a backend of a vtable. The vtable is copied; `self` belongs to the backend from a

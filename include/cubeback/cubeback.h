@@ -352,6 +352,15 @@ typedef struct cbk_read_request {
 CBK_API cbk_status cbk_tensor_read_many(cbk_stream *stream, const cbk_read_request *requests,
                                         uint32_t count);
 
+/// The same without waiting: the data is there when *out has passed. Until then the places must
+/// stay; the tensors may be released or written at once, in stream order. Where the device gains by
+/// pinned memory, places from cbk_staging_alloc keep the driver from waiting all the same.
+/// Errors: those of arguments at once. When it has passed, cbk_event_query and cbk_event_wait give
+/// what is wrong with the data: CBK_ERROR_DRIVER, CBK_ERROR_PRODUCER. A failure of the stream's work,
+/// and an index out of range, comes up at its next sync, flush or read as ever.
+CBK_API cbk_status cbk_tensor_read_async(cbk_stream *stream, const cbk_read_request *requests,
+                                         uint32_t count, cbk_event **out);
+
 /// Copies a tensor to another device, or another backend's, through host memory where the two
 /// share none. `to` is the stream the copy is made on; `from` orders the reading.
 CBK_API cbk_status cbk_tensor_to_device(cbk_stream *from, const cbk_tensor *tensor, cbk_stream *to,

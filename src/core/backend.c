@@ -34,6 +34,9 @@ static cbk_status check_slots(const cbk_vtable *vtable) {
         return cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0,
                         "event_create comes without event_query, event_wait or event_destroy");
     }
+    if (vtable->read_async != NULL && !has_events) {
+        return cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "read_async comes without event_create");
+    }
     return CBK_OK;
 }
 

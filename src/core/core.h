@@ -119,14 +119,35 @@ cbk_status cbk_tensor_make_view(struct cbk_storage *storage, const cbk_tensor_me
 cbk_status cbk_tensor_make_stored(cbk_stream *stream, const cbk_tensor_meta *meta,
                                   cbk_tensor **out);
 
+/// True if the backend says that the work that wrote the storage last has failed.
+bool cbk_tensor_ask(const cbk_tensor *tensor, cbk_error *out_cause);
+
 static inline bool cbk_tensor_is_poisoned(const cbk_tensor *tensor) {
-    return atomic_load_explicit(&tensor->storage->poisoned, memory_order_acquire);
+    const struct cbk_storage *storage = tensor->storage;
+    if (atomic_load_explicit(&storage->poisoned, memory_order_acquire)) return true;
+    cbk_error cause;
+    return atomic_load_explicit(&storage->device->has_failed, memory_order_relaxed) &&
+           cbk_tensor_ask(tensor, &cause);
 }
+
+/// An event that has passed, until a backend's handle or cbk_event_make_point says otherwise
+/// (stream.c).
+cbk_status cbk_event_make(cbk_stream *stream, cbk_event **out);
+/// Makes it pass with the stream's work so far.
+cbk_status cbk_event_make_point(cbk_stream *stream, cbk_event *event);
+
+/// Passes on what a slot gave that reports failures of enqueued work; from the first one on,
+/// storages are asked about.
+cbk_status cbk_note_failure(cbk_device *device, cbk_status status);
 
 /// Makes `to` fail for the reason that `from` has.
 void cbk_tensor_pass_poison(const cbk_tensor *from, cbk_tensor *to);
 
-/// Contents are good again: the whole storage was written anew.
+/// Before the tensor is written: what failed work left in the parts of the storage that stay as
+/// they are is remembered; the backend knows of the last writer only.
+void cbk_tensor_keep_poison(cbk_tensor *tensor);
+
+/// Contents are good again if that was the whole storage.
 void cbk_tensor_heal(cbk_tensor *tensor);
 
 /// CBK_ERROR_PRODUCER with the first error's text.

@@ -87,6 +87,7 @@ cbk_status cbk_device_make(cbk_backend *backend, const cbk_device_params *given,
     atomic_init(&device->default_int, params.default_int);
     atomic_init(&device->default_bool, params.default_bool);
     atomic_init(&device->started, false);
+    atomic_init(&device->has_failed, false);
     atomic_init(&device->stream_count, 0);
     if (handle == NULL) {
         status = backend->vtable.device_open(backend->self, &params, &device->handle);

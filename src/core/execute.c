@@ -331,6 +331,7 @@ static cbk_status run_operation(struct execution *run, cbk_stream *stream) {
     for (uint32_t i = 0; i < count && status == CBK_OK; i++) {
         if (run->op.outputs[i] != NULL) {
             outputs[i] = run->op.outputs[i];
+            cbk_tensor_keep_poison(outputs[i]);
         } else {
             status = make_output(run, stream, i, &outputs[i]);
         }

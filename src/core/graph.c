@@ -126,6 +126,7 @@ cbk_status cbk_graph_replay(cbk_graph *graph) {
         status = vtable->graph_replay != NULL
                      ? vtable->graph_replay(cbk_stream_self(stream), stream->handle, graph->handle)
                      : cbk_fail_unsupported(stream->device->backend, "graph_replay");
+        status = cbk_note_failure(stream->device, status);
         if (status == CBK_OK && graph->capture != NULL) {
             atomic_store_explicit(&graph->capture->was_replayed, true, memory_order_release);
         }

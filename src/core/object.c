@@ -166,7 +166,11 @@ static void drop_storage(struct cbk_storage *storage) {
     void *handle = atomic_load_explicit(&storage->handle, memory_order_acquire);
     if (handle != NULL) backend->vtable.storage_free(backend->self, device->handle, handle);
     struct cbk_poison *poison = atomic_load_explicit(&storage->poison, memory_order_acquire);
-    cbk_core_free(backend, poison, sizeof *poison);
+    while (poison != NULL) {
+        struct cbk_poison *former = poison->former;
+        cbk_core_free(backend, poison, sizeof *poison);
+        poison = former;
+    }
     cbk_core_free(backend, storage->quant, sizeof *storage->quant);
     cbk_capture_release(backend, storage->capture);
     cbk_core_free(backend, storage, sizeof(struct cbk_storage_and_tensor));
@@ -293,49 +297,88 @@ cbk_status cbk_tensor_attach(cbk_tensor *tensor, void *storage) {
     return CBK_OK;
 }
 
+/// Room for a reason; the error record is kept when there is none.
+static struct cbk_poison *make_poison(const cbk_backend *backend, cbk_status status,
+                                      const char *message) {
+    struct cbk_poison *poison =
+        backend->allocate != NULL
+            ? backend->allocate(backend->allocator_user_data, sizeof *poison, 16)
+            : malloc(sizeof *poison);
+    if (poison == NULL) return NULL;
+    poison->status = status;
+    snprintf(poison->text, sizeof poison->text, "%s", message != NULL ? message : "");
+    return poison;
+}
+
 void cbk_tensor_poison(cbk_tensor *tensor, cbk_status status, const char *message) {
     if (!cbk_object_is(tensor, CBK_TAG_TENSOR)) return;
     struct cbk_storage *storage = tensor->storage;
     cbk_backend *backend = storage->device->backend;
-    if (atomic_load_explicit(&storage->poison, memory_order_acquire) == NULL) {
-        // Without memory for the text the mark alone has to do; the error record is kept.
-        struct cbk_poison *poison =
-            backend->allocate != NULL
-                ? backend->allocate(backend->allocator_user_data, sizeof *poison, 16)
-                : malloc(sizeof *poison);
-        if (poison != NULL) {
-            struct cbk_poison *none = NULL;
-            poison->status = status;
-            snprintf(poison->text, sizeof poison->text, "%s", message != NULL ? message : "");
-            if (!atomic_compare_exchange_strong(&storage->poison, &none, poison)) {
-                cbk_core_free(backend, poison, sizeof *poison);
-            }
+    if (atomic_load_explicit(&storage->poisoned, memory_order_acquire)) return;
+    // Without memory for the text the mark alone has to do.
+    struct cbk_poison *poison = make_poison(backend, status, message);
+    struct cbk_poison *former = atomic_load_explicit(&storage->poison, memory_order_acquire);
+    if (poison != NULL) {
+        poison->former = former;
+        if (!atomic_compare_exchange_strong(&storage->poison, &former, poison)) {
+            cbk_core_free(backend, poison, sizeof *poison); // another thread was first
         }
     }
     atomic_store_explicit(&storage->poisoned, true, memory_order_release);
 }
 
-void cbk_tensor_pass_poison(const cbk_tensor *from, cbk_tensor *to) {
-    struct cbk_poison *poison = atomic_load_explicit(&from->storage->poison, memory_order_acquire);
-    if (poison != NULL) {
-        cbk_tensor_poison(to, poison->status, poison->text);
-    } else {
-        cbk_tensor_poison(to, CBK_ERROR_PRODUCER, NULL);
+bool cbk_tensor_ask(const cbk_tensor *tensor, cbk_error *out_cause) {
+    const struct cbk_storage *storage = tensor->storage;
+    const cbk_device *device = storage->device;
+    const cbk_vtable *vtable = cbk_device_vtable(device);
+    void *handle = atomic_load_explicit(&storage->handle, memory_order_acquire);
+    if (vtable->storage_state == NULL || handle == NULL) return false;
+    *out_cause = (cbk_error){.struct_size = sizeof *out_cause, .status = CBK_ERROR_PRODUCER};
+    return vtable->storage_state(device->backend->self, device->handle, handle, out_cause) !=
+           CBK_OK;
+}
+
+/// The reason why a tensor is poisoned; `text` lives as long as the storage and `memory`.
+static cbk_status cause_of(const cbk_tensor *tensor, cbk_error *memory, const char **out_text) {
+    const struct cbk_storage *storage = tensor->storage;
+    *out_text = "";
+    if (!atomic_load_explicit(&storage->poisoned, memory_order_acquire)) {
+        if (!cbk_tensor_ask(tensor, memory)) return CBK_ERROR_PRODUCER;
+        *out_text = memory->message;
+        return memory->status;
     }
+    const struct cbk_poison *poison = atomic_load_explicit(&storage->poison, memory_order_acquire);
+    if (poison == NULL) return CBK_ERROR_PRODUCER;
+    *out_text = poison->text;
+    return poison->status;
+}
+
+void cbk_tensor_pass_poison(const cbk_tensor *from, cbk_tensor *to) {
+    cbk_error memory;
+    const char *text;
+    const cbk_status status = cause_of(from, &memory, &text);
+    cbk_tensor_poison(to, status, text);
+}
+
+/// Only a tensor with its own storage is known to cover all of it.
+static bool is_whole(const cbk_tensor *tensor) {
+    return !tensor->is_view && cbk_tensor_data_bytes(tensor) == cbk_tensor_storage_bytes(tensor);
+}
+
+void cbk_tensor_keep_poison(cbk_tensor *tensor) {
+    if (cbk_tensor_is_poisoned(tensor) && !is_whole(tensor)) cbk_tensor_pass_poison(tensor, tensor);
 }
 
 void cbk_tensor_heal(cbk_tensor *tensor) {
-    // Only a tensor with its own storage is known to cover all of it.
-    if (tensor->is_view || cbk_tensor_data_bytes(tensor) != cbk_tensor_storage_bytes(tensor)) {
-        return;
-    }
+    if (!is_whole(tensor)) return;
     atomic_store_explicit(&tensor->storage->poisoned, false, memory_order_release);
 }
 
 cbk_status cbk_fail_poisoned(const cbk_tensor *tensor, const char *what) {
-    struct cbk_poison *poison =
-        atomic_load_explicit(&tensor->storage->poison, memory_order_acquire);
-    if (poison == NULL) return cbk_fail(CBK_ERROR_PRODUCER, 0, "%s: its operation failed", what);
+    cbk_error memory;
+    const char *text;
+    const cbk_status status = cause_of(tensor, &memory, &text);
+    if (text[0] == '\0') return cbk_fail(CBK_ERROR_PRODUCER, 0, "%s: its operation failed", what);
     return cbk_fail(CBK_ERROR_PRODUCER, 0, "%s: its operation failed (%s): %s", what,
-                    cbk_status_string(poison->status), poison->text);
+                    cbk_status_string(status), text);
 }

@@ -43,6 +43,7 @@ struct cbk_device {
     void *handle;
     atomic_uint default_float, default_int, default_bool;
     atomic_bool started; ///< an operation ran: the defaults are fixed
+    atomic_bool has_failed; ///< enqueued work did: storages have to be asked about
     atomic_ullong stream_count;
 };
 
@@ -75,6 +76,7 @@ struct cbk_event {
 
 /// Why a storage's contents are unusable.
 struct cbk_poison {
+    struct cbk_poison *former; ///< of contents that were written anew since
     cbk_status status;
     char text[512];
 };
@@ -87,7 +89,7 @@ struct cbk_storage {
     cbk_device *device;
     _Atomic(void *) handle;              ///< the backend's; NULL while none is attached
     struct cbk_capture *capture;         ///< the one it was made in, or NULL
-    _Atomic(struct cbk_poison *) poison; ///< set once, lives as long as the storage
+    _Atomic(struct cbk_poison *) poison; ///< the newest reason; all live as long as the storage
     cbk_quant *quant;                    ///< of its tensor; NULL unless that is quantized
 };
 

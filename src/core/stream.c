@@ -47,11 +47,17 @@ void *cbk_stream_handle(const cbk_stream *stream) {
     return cbk_object_is(stream, CBK_TAG_STREAM) ? stream->handle : NULL;
 }
 
+cbk_status cbk_note_failure(cbk_device *device, cbk_status status) {
+    if (status != CBK_OK) atomic_store_explicit(&device->has_failed, true, memory_order_relaxed);
+    return status;
+}
+
 cbk_status cbk_sync(cbk_stream *stream) {
     struct cbk_call former = cbk_call_begin("sync", CBK_OP_NONE);
     cbk_status status = cbk_check_stream(stream);
     if (status == CBK_OK) {
         status = cbk_stream_vtable(stream)->sync(cbk_stream_self(stream), stream->handle);
+        status = cbk_note_failure(stream->device, status);
     }
     return cbk_call_end(former, status);
 }
@@ -61,6 +67,7 @@ cbk_status cbk_flush(cbk_stream *stream) {
     cbk_status status = cbk_check_stream(stream);
     if (status == CBK_OK && cbk_stream_vtable(stream)->flush != NULL) {
         status = cbk_stream_vtable(stream)->flush(cbk_stream_self(stream), stream->handle);
+        status = cbk_note_failure(stream->device, status);
     }
     return cbk_call_end(former, status);
 }
@@ -116,25 +123,36 @@ static cbk_status check_event(const cbk_event *event) {
                     (const void *)event);
 }
 
-static cbk_status record(cbk_stream *stream, cbk_event **out) {
-    cbk_status status = cbk_check_out(out);
-    if (status == CBK_OK) status = cbk_check_stream(stream);
-    if (status != CBK_OK) return status;
-    const cbk_vtable *vtable = cbk_stream_vtable(stream);
+cbk_status cbk_event_make(cbk_stream *stream, cbk_event **out) {
     cbk_event *event = cbk_core_alloc(stream->device->backend, sizeof *event);
     if (event == NULL) return CBK_ERROR_OUT_OF_HOST_MEMORY;
     cbk_object_init(&event->object, CBK_TAG_EVENT);
     event->handle = NULL;
-    status = vtable->event_create != NULL
-                 ? vtable->event_create(cbk_stream_self(stream), stream->handle, &event->handle)
-                 : vtable->sync(cbk_stream_self(stream), stream->handle);
-    if (status != CBK_OK) {
-        cbk_core_free(stream->device->backend, event, sizeof *event);
-        return status;
-    }
     event->stream = cbk_stream_retain(stream);
     *out = event;
     return CBK_OK;
+}
+
+cbk_status cbk_event_make_point(cbk_stream *stream, cbk_event *event) {
+    const cbk_vtable *vtable = cbk_stream_vtable(stream);
+    return vtable->event_create != NULL
+               ? vtable->event_create(cbk_stream_self(stream), stream->handle, &event->handle)
+               : vtable->sync(cbk_stream_self(stream), stream->handle);
+}
+
+static cbk_status record(cbk_stream *stream, cbk_event **out) {
+    cbk_event *event = NULL;
+    cbk_status status = cbk_check_out(out);
+    if (status == CBK_OK) status = cbk_check_stream(stream);
+    if (status == CBK_OK) status = cbk_event_make(stream, &event);
+    if (status != CBK_OK) return status;
+    status = cbk_event_make_point(stream, event);
+    if (status == CBK_OK) {
+        *out = event;
+    } else {
+        cbk_event_release(&event);
+    }
+    return status;
 }
 
 cbk_status cbk_event_record(cbk_stream *stream, cbk_event **out) {
@@ -153,6 +171,7 @@ cbk_status cbk_event_query(cbk_event *event, uint32_t *out_done) {
         if (event->handle != NULL) {
             status = cbk_stream_vtable(event->stream)
                          ->event_query(cbk_stream_self(event->stream), event->handle, out_done);
+            status = cbk_note_failure(event->stream->device, status);
         }
     }
     return cbk_call_end(former, status);
@@ -164,6 +183,7 @@ cbk_status cbk_event_wait(cbk_event *event) {
     if (status == CBK_OK && event->handle != NULL) {
         status = cbk_stream_vtable(event->stream)
                      ->event_wait(cbk_stream_self(event->stream), event->handle);
+        status = cbk_note_failure(event->stream->device, status);
     }
     return cbk_call_end(former, status);
 }

@@ -174,11 +174,12 @@ static cbk_status write_data(cbk_stream *stream, cbk_tensor *tensor, const void 
         if (clean == NULL) return CBK_ERROR_OUT_OF_HOST_MEMORY;
         clean_bools(dtype, data, count, clean);
     }
+    cbk_tensor_keep_poison(tensor);
     cbk_status status =
         backend->vtable.write(backend->self, stream->handle, tensor, clean != NULL ? clean : data);
     cbk_core_free(backend, clean, bytes);
     if (status == CBK_OK && cbk_tensor_is_poisoned(tensor)) cbk_tensor_heal(tensor);
-    return status;
+    return cbk_note_failure(stream->device, status);
 }
 
 static cbk_status check_has_storage(const cbk_tensor *tensor) {
@@ -248,9 +249,23 @@ static cbk_status check_request(const cbk_stream *stream, const cbk_read_request
 /// Requests read with one call of the backend without asking for host memory.
 #define READS_ON_STACK 16
 
-static cbk_status read_many(cbk_stream *stream, const cbk_read_request *requests, uint32_t count) {
-    cbk_status status = cbk_check_stream(stream);
-    if (status == CBK_OK && requests == NULL && count != 0) {
+/// Without an event it waits.
+static cbk_status call_read(cbk_stream *stream, const cbk_backend_read *reads, uint32_t count,
+                            cbk_event *event) {
+    const cbk_backend *backend = stream->device->backend;
+    if (event != NULL && backend->vtable.read_async != NULL) {
+        return count != 0 ? backend->vtable.read_async(backend->self, stream->handle, reads, count,
+                                                       &event->handle)
+                          : cbk_event_make_point(stream, event);
+    }
+    return count != 0 ? backend->vtable.read(backend->self, stream->handle, reads, count)
+                      : backend->vtable.sync(backend->self, stream->handle);
+}
+
+static cbk_status read_many(cbk_stream *stream, const cbk_read_request *requests, uint32_t count,
+                            cbk_event *event) {
+    cbk_status status = CBK_OK;
+    if (requests == NULL && count != 0) {
         status = cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "requests is NULL");
     }
     for (uint32_t i = 0; i < count && status == CBK_OK; i++) {
@@ -269,23 +284,48 @@ static cbk_status read_many(cbk_stream *stream, const cbk_read_request *requests
         if (requests[i].tensor->meta.element_count == 0) continue;
         reads[used++] = (cbk_backend_read){requests[i].tensor, requests[i].data};
     }
-    status = used != 0 ? backend->vtable.read(backend->self, stream->handle, reads, used)
-                       : backend->vtable.sync(backend->self, stream->handle);
+    status = call_read(stream, reads, used, event);
     if (reads != stack) cbk_core_free(backend, reads, count * sizeof *reads);
-    return status;
+    return cbk_note_failure(stream->device, status);
 }
 
 cbk_status cbk_tensor_read(cbk_stream *stream, const cbk_tensor *tensor, void *data,
                            uint64_t size_bytes) {
     struct cbk_call former = cbk_call_begin("tensor_read", CBK_OP_NONE);
     const cbk_read_request request = {tensor, data, size_bytes};
-    return cbk_call_end(former, read_many(stream, &request, 1));
+    cbk_status status = cbk_check_stream(stream);
+    if (status == CBK_OK) status = read_many(stream, &request, 1, NULL);
+    return cbk_call_end(former, status);
 }
 
 cbk_status cbk_tensor_read_many(cbk_stream *stream, const cbk_read_request *requests,
                                 uint32_t count) {
     struct cbk_call former = cbk_call_begin("tensor_read_many", CBK_OP_NONE);
-    return cbk_call_end(former, read_many(stream, requests, count));
+    cbk_status status = cbk_check_stream(stream);
+    if (status == CBK_OK) status = read_many(stream, requests, count, NULL);
+    return cbk_call_end(former, status);
+}
+
+static cbk_status read_async(cbk_stream *stream, const cbk_read_request *requests, uint32_t count,
+                             cbk_event **out) {
+    cbk_event *event = NULL;
+    cbk_status status = cbk_check_out(out);
+    if (status == CBK_OK) status = cbk_check_stream(stream);
+    if (status == CBK_OK) status = cbk_event_make(stream, &event);
+    if (status != CBK_OK) return status;
+    status = read_many(stream, requests, count, event);
+    if (status == CBK_OK) {
+        *out = event;
+    } else {
+        cbk_event_release(&event);
+    }
+    return status;
+}
+
+cbk_status cbk_tensor_read_async(cbk_stream *stream, const cbk_read_request *requests,
+                                 uint32_t count, cbk_event **out) {
+    struct cbk_call former = cbk_call_begin("tensor_read_async", CBK_OP_NONE);
+    return cbk_call_end(former, read_async(stream, requests, count, out));
 }
 
 // ---- to another device --------------------------------------------------------------------------

@@ -87,6 +87,12 @@ static void ocl_storage_free(void *self, void *device, void *storage) {
     cbk_rt_free(((struct cbk_ocl_device *)device)->rt, &block);
 }
 
+static cbk_status ocl_storage_state(void *self, void *device, void *storage, cbk_error *out) {
+    (void)self;
+    const bool has_failed = cbk_rt_block_cause(((struct cbk_ocl_device *)device)->rt, storage, out);
+    return has_failed ? CBK_ERROR_PRODUCER : CBK_OK;
+}
+
 // ---- order -----------------------------------------------------------------------------------
 
 cbk_status cbk_ocl_stream_make(struct cbk_ocl_device *device, struct cbk_rt_stream *rt_stream,
@@ -282,6 +288,8 @@ static const cbk_vtable ocl_vtable = {
     .memory_import      = cbk_ocl_memory_import,
     .random_get_state   = ocl_random_get_state,
     .random_set_state   = ocl_random_set_state,
+    .storage_state      = ocl_storage_state,
+    .read_async         = cbk_ocl_read_async,
 };
 // clang-format on
 

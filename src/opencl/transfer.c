@@ -45,39 +45,51 @@ static cbk_status plan_read(struct cbk_ocl_stream *stream, const cbk_backend_rea
     return cbk_ocl_copy(stream, &source, &dense);
 }
 
-cbk_status cbk_ocl_read(void *self, void *handle, const cbk_backend_read *requests,
-                        uint32_t count) {
-    struct cbk_ocl_stream *stream = handle;
-    struct cbk_rt *rt = ((struct cbk_ocl *)self)->rt;
-    struct read_slot {
-        struct cbk_rt_read read;
-        struct cbk_rt_block *temporary;
-    } one;
-    struct cbk_rt_read *reads = NULL;
-    struct cbk_rt_block **temporaries = NULL;
+/// Reads all; without waiting where there is an `out_event`. The temporaries may go before the work
+/// that uses them has ended.
+static cbk_status read_all(struct cbk_ocl_stream *stream, const cbk_backend_read *requests,
+                           uint32_t count, struct cbk_rt_read *reads,
+                           struct cbk_rt_block **temporaries, struct cbk_rt_event **out_event) {
     cbk_status status = cbk_rt_refuse_in_capture(stream->rt); // before copies are recorded
+    for (uint32_t i = 0; i < count; i++) temporaries[i] = NULL;
+    for (uint32_t i = 0; i < count && status == CBK_OK; i++)
+        status = plan_read(stream, &requests[i], &reads[i], &temporaries[i]);
+    if (status == CBK_OK)
+        status = out_event != NULL ? cbk_rt_read_async(stream->rt, reads, count, out_event)
+                                   : cbk_rt_read(stream->rt, reads, count);
+    for (uint32_t i = 0; i < count; i++) cbk_rt_free(stream->device->rt, &temporaries[i]);
+    return status;
+}
 
-    if (status != CBK_OK) return status;
-    if (count == 1) { // the usual case needs no list
-        one.temporary = NULL;
-        RT_TRY(plan_read(stream, requests, &one.read, &one.temporary));
-        RT_TRY(cbk_rt_read(stream->rt, &one.read, 1));
-        goto done;
-    }
+static cbk_status read_list(struct cbk_ocl_stream *stream, const cbk_backend_read *requests,
+                            uint32_t count, struct cbk_rt_event **out_event) {
+    struct cbk_rt *rt = cbk_rt_device_process(stream->device->rt);
+    struct cbk_rt_read one, *reads = &one;
+    struct cbk_rt_block *temporary, **temporaries = &temporary;
+    if (count == 1) // the usual case needs no list
+        return read_all(stream, requests, 1, reads, temporaries, out_event);
     reads = cbk_rt_host_alloc(rt, count * sizeof *reads);
     temporaries = cbk_rt_host_alloc(rt, count * sizeof *temporaries);
-    if (reads == NULL || temporaries == NULL) {
-        status = cbk_fail(CBK_ERROR_OUT_OF_HOST_MEMORY, 0, "no host memory for %u reads", count);
-        goto done;
-    }
-    for (uint32_t i = 0; i < count; i++)
-        RT_TRY(plan_read(stream, &requests[i], &reads[i], &temporaries[i]));
-    RT_TRY(cbk_rt_read(stream->rt, reads, count));
-done:
-    if (count == 1) cbk_rt_free(stream->device->rt, &one.temporary);
-    for (uint32_t i = 0; temporaries != NULL && i < count; i++)
-        cbk_rt_free(stream->device->rt, &temporaries[i]);
+    cbk_status status =
+        reads != NULL && temporaries != NULL
+            ? read_all(stream, requests, count, reads, temporaries, out_event)
+            : cbk_fail(CBK_ERROR_OUT_OF_HOST_MEMORY, 0, "no host memory for %u reads", count);
     cbk_rt_host_free(rt, temporaries, count * sizeof *temporaries);
     cbk_rt_host_free(rt, reads, count * sizeof *reads);
+    return status;
+}
+
+cbk_status cbk_ocl_read(void *self, void *stream, const cbk_backend_read *requests,
+                        uint32_t count) {
+    (void)self;
+    return read_list(stream, requests, count, NULL);
+}
+
+cbk_status cbk_ocl_read_async(void *self, void *stream, const cbk_backend_read *requests,
+                              uint32_t count, void **out_event) {
+    (void)self;
+    struct cbk_rt_event *event = NULL;
+    cbk_status status = read_list(stream, requests, count, &event);
+    *out_event = event;
     return status;
 }

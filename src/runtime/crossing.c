@@ -108,6 +108,31 @@ static struct wait make_room(struct cbk_rt_block *block) {
     return (struct wait){leaving.stream, leaving.use_batch};
 }
 
+/// Notes whose work the contents are. False without room for that.
+static bool depend_on_writers(struct cbk_rt_stream *stream, struct cbk_rt_block *block) {
+    const uint64_t batch = atomic_load_explicit(&block->write_batch, memory_order_relaxed);
+    bool is_noted = block->home == stream || !batch || cbk_rt_depend(stream, block->home, batch);
+    for (uint32_t i = 0; i < block->use_count && is_noted; i++) {
+        const struct cbk_rt_use *use = &block->uses[i];
+        if (use->stream == stream || !use->write_batch) continue;
+        is_noted = cbk_rt_depend(stream, use->stream, use->write_batch);
+    }
+    return is_noted;
+}
+
+/// Before a read: the contents are only as good as the work that made them.
+static cbk_status depend(struct cbk_rt_stream *stream, struct cbk_rt_block *block) {
+    cbk_status status = CBK_OK;
+    bool is_noted = false;
+    while (!is_noted && status == CBK_OK) {
+        cbk_os_lock(&stream->device->use_lock);
+        is_noted = depend_on_writers(stream, block);
+        cbk_os_unlock(&stream->device->use_lock);
+        if (!is_noted) status = cbk_rt_end_dependency(stream);
+    }
+    return status;
+}
+
 /// Before an access: puts the stream in the list (unless it is the home) and fills `waits`.
 static uint32_t prepare(struct cbk_rt_stream *stream, const struct cbk_rt_access *access,
                         struct wait waits[MAX_WAITS + 1]) {
@@ -170,6 +195,10 @@ cbk_status cbk_rt_cross(struct cbk_rt_stream *stream, const struct cbk_rt_access
     while (!are_noted) {
         for (uint32_t i = 0; i < count; i++) {
             if (cbk_rt_is_local(stream, accesses[i].block)) continue;
+            if (accesses[i].access & CBK_RT_READ) {
+                const cbk_status status = depend(stream, accesses[i].block);
+                if (status != CBK_OK) return status;
+            }
             const uint32_t wait_count = prepare(stream, &accesses[i], waits);
             for (uint32_t w = 0; w < wait_count; w++) {
                 const cbk_status status = cbk_rt_wait_for(stream, waits[w].other, waits[w].batch);

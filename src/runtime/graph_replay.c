@@ -52,8 +52,9 @@ static cl_int run_node(struct cbk_rt_stream *stream, const struct cbk_rt_node *n
 
 static void stick(struct cbk_rt_stream *stream, const struct cbk_rt_node *node, cl_int code) {
     const cbk_status status = cbk_rt_cl_fail(stream->device, code, "graph_replay");
-    cbk_rt_stick(stream, status, code, "graph_replay: %s gave %s (%d); the rest was left out",
-                 node->operation, cbk_rt_cl_error_name(code), (int)code);
+    cbk_rt_fail_batch(stream, stream->batch, status, code,
+                      "graph_replay: %s gave %s (%d); the rest was left out", node->operation,
+                      cbk_rt_cl_error_name(code), (int)code);
 }
 
 static void run_nodes(struct cbk_rt_graph *graph) {
@@ -74,9 +75,24 @@ static void note_first_replay(struct cbk_rt_graph *graph) {
     graph->was_replayed = true;
 }
 
+/// What the graph reads and does not make itself has to be good. A tensor that it only writes is
+/// made good by it.
+static cbk_status check_inputs(const struct cbk_rt_graph *graph) {
+    struct cbk_rt_device *device = graph->stream->device;
+    if (!atomic_load_explicit(&device->failure_count, memory_order_relaxed)) return CBK_OK;
+    for (uint32_t i = 0; i < graph->pin_count; i++) {
+        const struct cbk_rt_pin *pin = &graph->pins[i];
+        if (pin->is_own || !(pin->access & CBK_RT_READ)) continue;
+        const cbk_status status = cbk_rt_check_block(device, pin->block);
+        if (status != CBK_OK) return status;
+    }
+    return CBK_OK;
+}
+
 static cbk_status replay_locked(struct cbk_rt_graph *graph, const struct cbk_rt_patch *patch) {
     struct cbk_rt_stream *stream = graph->stream;
     cbk_status status = CBK_OK;
+    RT_TRY(check_inputs(graph));
     RT_TRY(cbk_rt_use_blocks(stream, graph->accesses, graph->access_count));
     if (patch) {
         CBK_ASSERT(graph->nodes[patch->node].kind == CBK_RT_NODE_LAUNCH);

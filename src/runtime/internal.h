@@ -155,6 +155,20 @@ struct cbk_rt_sticky {
     char message[240];
 };
 
+/// Batches of a stream whose work failed, or may have used what failed (failure.c).
+struct cbk_rt_failure {
+    uint64_t first, last; ///< `last` is UINT64_MAX until the stream has told its caller
+    struct cbk_rt_sticky cause;
+};
+
+/// The reader's work from batch `from` on may have used what the writer wrote in `written`, and
+/// nobody knew yet how that ends.
+struct cbk_rt_dependency {
+    struct cbk_rt_stream *reader, *writer;
+    uint64_t from, written;
+};
+enum { CBK_RT_MAX_FAILURES = 8, CBK_RT_MAX_DEPENDENCIES = 128 };
+
 /// As kernels/include/index_flag.clh writes it.
 struct cbk_rt_index_report {
     int32_t state; ///< 0: nothing to report
@@ -191,6 +205,8 @@ struct cbk_rt_stream {
     struct cbk_rt_batch batches[CBK_RT_MAX_BATCHES]; ///< a ring
     uint64_t waited[CBK_RT_KNOWN_STREAMS];           ///< by number: this queue waits for that batch
     struct cbk_rt_sticky sticky;
+    struct cbk_rt_failure failures[CBK_RT_MAX_FAILURES]; ///< eldest first; under the use lock
+    uint32_t failure_count;
 
     struct cbk_rt_kernels kernels;
 
@@ -238,7 +254,10 @@ struct cbk_rt_device {
     uint32_t stream_count, stream_capacity;
     cl_command_queue service_queue; ///< for maps of staging memory
     struct cbk_rt_pinned *pinned;   ///< what cbk_rt_staging_alloc gave out
-    struct cbk_os_mutex use_lock;   ///< of blocks that several streams use
+    struct cbk_os_mutex use_lock;   ///< of blocks that several streams use, and of failed work
+    _Atomic uint32_t failure_count; ///< records of failed work so far, on all streams
+    struct cbk_rt_dependency dependencies[CBK_RT_MAX_DEPENDENCIES]; ///< under the use lock
+    uint32_t dependency_count;
     _Atomic(struct cbk_rt_block *) dying; ///< foreign, held by nobody, perhaps still in use
     struct cbk_rt_memory memory;
     struct cbk_rt_programs *programs;
@@ -284,11 +303,50 @@ cbk_status cbk_rt_drain(struct cbk_rt_stream *stream);
 cbk_status cbk_rt_wait_batch(struct cbk_rt_stream *stream, uint64_t batch);
 /// Releases events of batches that have ended and gathers their errors; never waits.
 void cbk_rt_poll_batches(struct cbk_rt_stream *stream);
-/// Remembers the first error of enqueued work.
+/// Remembers the first error of enqueued work. What was written stays good, as after a bad index.
 void cbk_rt_stick(struct cbk_rt_stream *stream, cbk_status status, int32_t code, const char *format,
                   ...) CBK_PRINTF(4, 5);
-/// Reports and clears the sticky error.
+/// The same for work that was not done: what the stream wrote from `batch` on is not to be trusted.
+void cbk_rt_fail_batch(struct cbk_rt_stream *stream, uint64_t batch, cbk_status status,
+                       int32_t code, const char *format, ...) CBK_PRINTF(5, 6);
+/// Reports and clears the sticky error. After it, later work is good again.
 cbk_status cbk_rt_take_sticky(struct cbk_rt_stream *stream);
+
+// ---- failed work (failure.c) -------------------------------------------------------------------
+
+/// From `batch` on the stream's work is not to be trusted; the stream's mutex is held.
+void cbk_rt_failure_add(struct cbk_rt_stream *stream, uint64_t batch,
+                        const struct cbk_rt_sticky *cause);
+/// What the stream enqueues from now on is good again; its mutex is held.
+cbk_status cbk_rt_failures_close(struct cbk_rt_stream *stream);
+
+/// The stream, whose mutex is held, is about to read what `writer` wrote. The use lock is held.
+/// False when there is no room to note it: cbk_rt_end_dependency makes some.
+bool cbk_rt_depend(struct cbk_rt_stream *stream, struct cbk_rt_stream *writer, uint64_t written);
+/// Waits for what is depended on longest. Gives the mutex back for a while.
+cbk_status cbk_rt_end_dependency(struct cbk_rt_stream *stream);
+/// After a drain: learns how the work of others ended that this stream has read from. Gives the
+/// mutex back for a while.
+void cbk_rt_settle_dependencies(struct cbk_rt_stream *stream);
+
+/// Those whose work made the contents of a block.
+struct cbk_rt_writer {
+    struct cbk_rt_stream *stream;
+    uint64_t batch;
+};
+enum { CBK_RT_MAX_WRITERS = CBK_RT_MAX_USES + 1 };
+uint32_t cbk_rt_block_writers(struct cbk_rt_device *device, struct cbk_rt_block *block,
+                              struct cbk_rt_writer out[CBK_RT_MAX_WRITERS]);
+
+/// True, with the first cause, if the batch is known to have failed. Any thread, no lock held.
+bool cbk_rt_batch_failed(struct cbk_rt_stream *stream, uint64_t batch,
+                         struct cbk_rt_sticky *out_cause);
+bool cbk_rt_block_failed(struct cbk_rt_device *device, struct cbk_rt_block *block,
+                         struct cbk_rt_sticky *out_cause);
+/// CBK_ERROR_PRODUCER with the cause.
+cbk_status cbk_rt_fail_producer(const struct cbk_rt_sticky *cause);
+/// CBK_OK, or CBK_ERROR_PRODUCER for a block whose contents are not to be trusted.
+cbk_status cbk_rt_check_block(struct cbk_rt_device *device, struct cbk_rt_block *block);
 
 // ---- crossings (crossing.c) ------------------------------------------------------------------------
 
@@ -394,6 +452,12 @@ cbk_status cbk_rt_staging_take(struct cbk_rt_stream *stream, size_t size, void *
 void cbk_rt_staging_note(struct cbk_rt_stream *stream);
 void cbk_rt_staging_finish(struct cbk_rt_stream *stream);
 void cbk_rt_pinned_finish(struct cbk_rt_device *device);
+
+// ---- reads (transfer.c), under the stream's mutex ------------------------------------------------
+
+/// Enqueues all reads without waiting; with `staged` they go there, one after the other.
+cbk_status cbk_rt_enqueue_reads(struct cbk_rt_stream *stream, const struct cbk_rt_read *reads,
+                                uint32_t count, unsigned char *staged);
 
 // ---- index reports (index_flag.c), under the stream's mutex --------------------------------------------
 

@@ -22,18 +22,31 @@ void cbk_rt_stick(struct cbk_rt_stream *stream, cbk_status status, int32_t code,
     va_end(arguments);
 }
 
+void cbk_rt_fail_batch(struct cbk_rt_stream *stream, uint64_t batch, cbk_status status,
+                       int32_t code, const char *format, ...) {
+    struct cbk_rt_sticky cause = {.status = status, .code = code};
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(cause.message, sizeof cause.message, format, arguments);
+    va_end(arguments);
+    cbk_rt_failure_add(stream, batch, &cause);
+    if (stream->sticky.status == CBK_OK) stream->sticky = cause;
+}
+
 cbk_status cbk_rt_take_sticky(struct cbk_rt_stream *stream) {
     const struct cbk_rt_sticky sticky = stream->sticky;
-    if (sticky.status == CBK_OK) return CBK_OK;
+    const cbk_status status = cbk_rt_failures_close(stream);
+    if (sticky.status == CBK_OK) return status;
     stream->sticky.status = CBK_OK;
     return cbk_fail(sticky.status, sticky.code, "%s", sticky.message);
 }
 
 /// The failure of a command, or of a call in a place that cannot return it.
-static void stick_code(struct cbk_rt_stream *stream, cl_int code, const char *what) {
+static void fail_batch(struct cbk_rt_stream *stream, uint64_t batch, cl_int code,
+                       const char *what) {
     const cbk_status status = cbk_rt_cl_fail(stream->device, code, what);
-    cbk_rt_stick(stream, status, code, "%s gave %s (%d)", what, cbk_rt_cl_error_name(code),
-                 (int)code);
+    cbk_rt_fail_batch(stream, batch, status, code, "%s gave %s (%d)", what,
+                      cbk_rt_cl_error_name(code), (int)code);
 }
 
 // ---- batches ---------------------------------------------------------------------------------------
@@ -45,7 +58,7 @@ static struct cbk_rt_batch *oldest_batch(struct cbk_rt_stream *stream) {
 /// Takes the oldest batch off the ring; it has ended with `state`.
 static void end_batch(struct cbk_rt_stream *stream, cl_int state) {
     struct cbk_rt_batch *batch = oldest_batch(stream);
-    if (state < 0) stick_code(stream, state, "an enqueued command");
+    if (state < 0) fail_batch(stream, batch->number, state, "an enqueued command");
     atomic_store_explicit(&stream->done_batch, batch->number, memory_order_release);
     (void)stream->device->cl->clReleaseEvent(batch->event);
     batch->event = NULL;
@@ -82,7 +95,9 @@ static void wait_oldest(struct cbk_rt_stream *stream) {
             (void)cl->clFinish(stream->queue);
         }
     }
-    if (code != CL_SUCCESS) stick_code(stream, code, "clWaitForEvents");
+    if (code != CL_SUCCESS) {
+        fail_batch(stream, oldest_batch(stream)->number, code, "clWaitForEvents");
+    }
     end_batch(stream, code == CL_SUCCESS ? state : CL_COMPLETE);
 }
 
@@ -114,7 +129,7 @@ void cbk_rt_note_command(struct cbk_rt_stream *stream, cl_event event) {
     if (event) push_batch(stream, event);
     if (stream->unflushed < stream->flush_at) return;
     const cl_int code = flush(stream);
-    if (code != CL_SUCCESS) stick_code(stream, code, "clFlush");
+    if (code != CL_SUCCESS) fail_batch(stream, stream->batch, code, "clFlush");
     cbk_rt_poll_batches(stream);
 }
 
@@ -188,6 +203,7 @@ cbk_status cbk_rt_sync(struct cbk_rt_stream *stream) {
     RT_TRY(cbk_rt_index_look(stream));
     RT_TRY(cbk_rt_drain(stream));
     RT_TRY(cbk_rt_index_settle(stream));
+    cbk_rt_settle_dependencies(stream);
     status = cbk_rt_take_sticky(stream);
 done:
     cbk_os_unlock(&stream->mutex);

@@ -125,6 +125,10 @@ cbk_status cbk_rt_alloc(struct cbk_rt_stream *stream, uint64_t size_bytes,
 /// the handle. Temporaries are freed directly after the launch that uses them.
 void cbk_rt_free(struct cbk_rt_device *device, struct cbk_rt_block **block);
 
+/// True if the work that should have made the block's contents is known to have failed; `out` then
+/// has the first cause: status, code, message. Any thread.
+bool cbk_rt_block_cause(struct cbk_rt_device *device, struct cbk_rt_block *block, cbk_error *out);
+
 /// Bytes between the start of the block's buffer and the block: a multiple of 128. Kernels take
 /// (buffer, offset), so an element offset is this / element size + the tensor's own offset.
 uint64_t cbk_rt_block_offset(const struct cbk_rt_block *block);
@@ -146,6 +150,11 @@ struct cbk_rt_read {
 /// bytes.
 cbk_status cbk_rt_read(struct cbk_rt_stream *stream, const struct cbk_rt_read *reads,
                        uint32_t count);
+
+/// The same without waiting. The data is there, and the places must stay, until the event passes;
+/// its query and wait then give the failure of the read or of what should have made the blocks.
+cbk_status cbk_rt_read_async(struct cbk_rt_stream *stream, const struct cbk_rt_read *reads,
+                             uint32_t count, struct cbk_rt_event **out);
 
 /// Block to block in stream order; the ranges do not overlap.
 cbk_status cbk_rt_copy(struct cbk_rt_stream *stream, struct cbk_rt_block *source,

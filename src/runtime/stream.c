@@ -93,6 +93,7 @@ static struct cbk_rt_stream *wake_stream(struct cbk_rt_device *device) {
         if (stream->batch_count == 0 && !stream->has_open_work) {
             stream->is_resting = false;
             stream->sticky.status = CBK_OK;
+            (void)cbk_rt_failures_close(stream);
             cbk_rt_index_finish(stream);
             found = stream;
         }

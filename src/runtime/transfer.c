@@ -44,7 +44,8 @@ cbk_status cbk_rt_write(struct cbk_rt_stream *stream, struct cbk_rt_block *block
     CBK_ASSERT(offset_bytes + size_bytes <= block->size);
     cbk_os_lock(&stream->mutex);
     if (stream->recording) {
-        cbk_rt_record_failure(stream, "host memory was written to a tensor while the stream captured");
+        cbk_rt_record_failure(stream,
+                              "host memory was written to a tensor while the stream captured");
     } else {
         status = enqueue_write(stream, block, offset_bytes, data, size_bytes);
     }
@@ -60,8 +61,7 @@ static uint64_t total_size(const struct cbk_rt_read *reads, uint32_t count) {
     return total;
 }
 
-/// Enqueues all reads; those of a small batch go to `staged` one after the other.
-static cbk_status enqueue_reads(struct cbk_rt_stream *stream, const struct cbk_rt_read *reads,
+cbk_status cbk_rt_enqueue_reads(struct cbk_rt_stream *stream, const struct cbk_rt_read *reads,
                                 uint32_t count, unsigned char *staged) {
     const struct cbk_rt_cl *cl = stream->device->cl;
     cbk_status status = CBK_OK;
@@ -79,6 +79,7 @@ static cbk_status enqueue_reads(struct cbk_rt_stream *stream, const struct cbk_r
                                        NULL, NULL));
         cbk_rt_note_command(stream, NULL);
         if (staged) staged += read->size_bytes;
+        add(&stream->bytes_read, read->size_bytes);
     }
 done:
     return status;
@@ -92,6 +93,16 @@ static void unstage(const struct cbk_rt_read *reads, uint32_t count, const unsig
     }
 }
 
+/// No contents that failed work should have made.
+static cbk_status check_sources(struct cbk_rt_stream *stream, const struct cbk_rt_read *reads,
+                                uint32_t count) {
+    cbk_status status = CBK_OK;
+    for (uint32_t i = 0; i < count && status == CBK_OK; i++) {
+        if (reads[i].size_bytes != 0) status = cbk_rt_check_block(stream->device, reads[i].block);
+    }
+    return status;
+}
+
 static cbk_status read_all(struct cbk_rt_stream *stream, const struct cbk_rt_read *reads,
                            uint32_t count) {
     const uint64_t total = total_size(reads, count);
@@ -101,7 +112,7 @@ static cbk_status read_all(struct cbk_rt_stream *stream, const struct cbk_rt_rea
         RT_TRY(cbk_rt_staging_take(stream, (size_t)total, &staged));
     }
     RT_TRY(cbk_rt_index_look(stream));
-    status = enqueue_reads(stream, reads, count, staged);
+    status = cbk_rt_enqueue_reads(stream, reads, count, staged);
     if (status != CBK_OK) {
         // Reads into the caller's memory may be on their way: they end before the call does.
         (void)cbk_rt_drain(stream);
@@ -109,9 +120,10 @@ static cbk_status read_all(struct cbk_rt_stream *stream, const struct cbk_rt_rea
     }
     RT_TRY(cbk_rt_drain(stream));
     RT_TRY(cbk_rt_index_settle(stream));
+    cbk_rt_settle_dependencies(stream);
     RT_TRY(cbk_rt_take_sticky(stream));
+    RT_TRY(check_sources(stream, reads, count));
     if (staged) unstage(reads, count, staged);
-    add(&stream->bytes_read, total);
 done:
     return status;
 }

@@ -306,6 +306,40 @@ static void test_read_many(void **state) {
     cbk_tensor_release(&t);
 }
 
+static void test_read_async(void **state) {
+    cbk_tensor *x = floats(2, shape_2x3, one_to_six, 6), *t = NULL, *sum = NULL, *none = NULL;
+    cbk_event *event = NULL, *empty = NULL;
+    float got_t[6], got_sum[6];
+    uint32_t done = 0;
+    (void)state;
+    assert_ok(cbk_transpose(stream, x, 0, 1, &t));
+    assert_ok(cbk_add(stream, x, x, &sum));
+    assert_ok(cbk_tensor_empty(stream, CBK_DTYPE_I8, 1, (int64_t[]){0}, &none));
+    const cbk_read_request requests[] = {
+        {t, got_t, sizeof got_t}, {sum, got_sum, sizeof got_sum}, {none, NULL, 0}};
+    assert_ok(cbk_tensor_read_async(stream, requests, 3, &event));
+    // What comes later does not change what is read.
+    assert_ok(cbk_tensor_write(stream, sum, one_to_six, sizeof one_to_six));
+    cbk_tensor_release(&t);
+    cbk_tensor_release(&sum);
+    while (!done) assert_ok(cbk_event_query(event, &done));
+    assert_ok(cbk_event_wait(event));
+    assert_memory_equal(got_t, ((float[]){1, 4, 2, 5, 3, 6}), sizeof got_t);
+    assert_memory_equal(got_sum, ((float[]){2, 4, 6, 8, 10, 12}), sizeof got_sum);
+    assert_ok(cbk_tensor_read_async(stream, &requests[2], 1, &empty));
+    assert_ok(cbk_event_wait(empty));
+    cbk_event_release(&empty);
+    assert_ok(cbk_tensor_read_async(stream, NULL, 0, &empty));
+    cbk_event_release(&empty);
+    assert_status(CBK_ERROR_INVALID_ARGUMENT, cbk_tensor_read_async(stream, NULL, 1, &empty));
+    const cbk_read_request wrong = {x, got_t, 5};
+    assert_status(CBK_ERROR_INVALID_ARGUMENT, cbk_tensor_read_async(stream, &wrong, 1, &empty));
+    assert_null(empty);
+    cbk_event_release(&event);
+    cbk_tensor_release(&x);
+    cbk_tensor_release(&none);
+}
+
 // ---- misuse ------------------------------------------------------------------------------------
 
 static void test_bad_creation(void **state) {
@@ -641,6 +675,7 @@ int main(void) {
         cmocka_unit_test(test_bools_are_normalised),
         cmocka_unit_test(test_large_transfer),
         cmocka_unit_test(test_read_many),
+        cmocka_unit_test(test_read_async),
         cmocka_unit_test(test_bad_creation),
         cmocka_unit_test(test_bad_operations),
         cmocka_unit_test(test_wrong_device),

@@ -233,7 +233,8 @@ static void settle(struct side *side) {
 static void check_status(cbk_status status) {
     const bool is_expected = status == CBK_OK || status == CBK_ERROR_DRIVER ||
                              status == CBK_ERROR_OUT_OF_MEMORY ||
-                             status == CBK_ERROR_OUT_OF_HOST_MEMORY || status == CBK_ERROR_BUILD;
+                             status == CBK_ERROR_OUT_OF_HOST_MEMORY || status == CBK_ERROR_BUILD ||
+                             status == CBK_ERROR_PRODUCER;
     if (!is_expected) {
         print_error("%s after %s failed: %s\n", cbk_status_string(status),
                     cbk_fault_fired() ? cbk_fault_fired() : "nothing", cbk_last_error_message());

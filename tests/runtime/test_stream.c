@@ -208,6 +208,9 @@ static void an_error_comes_up_once_and_only_on_its_stream(void **state) {
     plan_failing_commands(side, -1234);
     assert_status(CBK_ERROR_DRIVER, cbk_rt_read(side->stream, &read, 1));
     side->rt->cl.clGetEventInfo = real_event_info;
+    assert_status(CBK_ERROR_PRODUCER, cbk_rt_read(side->stream, &read, 1));
+    assert_non_null(strstr(cbk_last_error_message(), "-1234"));
+    assert_ok(test_small_fill(&small, x, 8, 1));
     assert_ok(cbk_rt_read(side->stream, &read, 1));
     assert_int_equal(back[7], 1);
     test_small_expect(&other_small, y, 8, 2);

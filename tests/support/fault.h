@@ -35,6 +35,10 @@ void cbk_fault_reset(void);
 /// unless it is NULL. Releases never fail. 0: none does.
 void cbk_fault_plan(uint64_t nth, cl_int code, const char *function);
 
+/// Work enqueued on `queue` from now on is reported to have failed with `state` (negative) once it
+/// has ended, by the events that are made meanwhile. NULL ends it; events made until then stay so.
+void cbk_fault_break(cl_command_queue queue, cl_int state);
+
 /// Calls that count, since the last plan or reset.
 uint64_t cbk_fault_calls(void);
 

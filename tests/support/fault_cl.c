@@ -1,6 +1,7 @@
 /// fault_cl.c: the OpenCL functions of fault.h: count, fail on demand, else pass on.
 #include "fault.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,6 +34,63 @@ static bool fails(const char *function, cl_int *out_code) {
 static cl_int hold_event(cl_int code, const cl_event *event) {
     if (code == CL_SUCCESS && event && *event) hold(CBK_FAULT_EVENT, 1);
     return code;
+}
+
+// ---- commands that fail after they were enqueued -------------------------------------------------
+
+enum { MOST_BROKEN = 256 };
+
+static struct {
+    pthread_mutex_t mutex;
+    cl_command_queue queue; ///< whose events are broken at the moment
+    cl_int state;
+    uint32_t count;
+    struct {
+        cl_event event;
+        cl_int state;
+    } events[MOST_BROKEN];
+} broken = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static cl_int hold_command(cl_int code, cl_command_queue queue, const cl_event *event) {
+    if (code != CL_SUCCESS || !event) return code;
+    pthread_mutex_lock(&broken.mutex);
+    if (queue == broken.queue && broken.count < MOST_BROKEN) {
+        broken.events[broken.count].event = *event;
+        broken.events[broken.count++].state = broken.state;
+    }
+    pthread_mutex_unlock(&broken.mutex);
+    return hold_event(code, event);
+}
+
+/// The state of an event as it is to be told.
+static void tell_state(cl_event event, cl_int *state) {
+    if (*state != CL_COMPLETE) return;
+    pthread_mutex_lock(&broken.mutex);
+    for (uint32_t i = 0; i < broken.count; i++) {
+        if (broken.events[i].event == event) *state = broken.events[i].state;
+    }
+    pthread_mutex_unlock(&broken.mutex);
+}
+
+void cbk_fault_break(cl_command_queue queue, cl_int state) {
+    pthread_mutex_lock(&broken.mutex);
+    broken.queue = queue;
+    broken.state = state;
+    pthread_mutex_unlock(&broken.mutex);
+}
+
+/// Its address may be another event's next.
+static void forget_event(cl_event event) {
+    cl_uint references = 0;
+    if (real.clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof references, &references, NULL) ||
+        references > 1) {
+        return;
+    }
+    pthread_mutex_lock(&broken.mutex);
+    for (uint32_t i = 0; i < broken.count; i++) {
+        if (broken.events[i].event == event) broken.events[i--] = broken.events[--broken.count];
+    }
+    pthread_mutex_unlock(&broken.mutex);
 }
 
 // ---- the functions -----------------------------------------------------------------------------
@@ -262,7 +320,11 @@ static cl_int CL_API_CALL fake_GetEventInfo(cl_event object, cl_event_info what,
                                             void *out, size_t *out_size) {
     cl_int code = CL_SUCCESS;
     if (fails("clGetEventInfo", &code)) return code;
-    return real.clGetEventInfo(object, what, size, out, out_size);
+    code = real.clGetEventInfo(object, what, size, out, out_size);
+    if (code == CL_SUCCESS && what == CL_EVENT_COMMAND_EXECUTION_STATUS && out) {
+        tell_state(object, out);
+    }
+    return code;
 }
 
 static cl_int CL_API_CALL fake_GetEventProfilingInfo(cl_event object, cl_profiling_info what,
@@ -281,6 +343,7 @@ static cl_int CL_API_CALL fake_RetainEvent(cl_event object) {
 
 static cl_int CL_API_CALL fake_ReleaseEvent(cl_event object) {
     hold(CBK_FAULT_EVENT, -1);
+    forget_event(object);
     return real.clReleaseEvent(object);
 }
 
@@ -359,16 +422,17 @@ static cl_int CL_API_CALL fake_EnqueueNDRangeKernel(cl_command_queue queue, cl_k
                                                     cl_event *event) {
     cl_int code = CL_SUCCESS;
     if (fails("clEnqueueNDRangeKernel", &code)) return code;
-    return hold_event(real.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local,
-                                                  wait_count, waits, event),
-                      event);
+    return hold_command(real.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local,
+                                                    wait_count, waits, event),
+                        queue, event);
 }
 
 static cl_int CL_API_CALL fake_EnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint wait_count,
                                                          const cl_event *waits, cl_event *event) {
     cl_int code = CL_SUCCESS;
     if (fails("clEnqueueMarkerWithWaitList", &code)) return code;
-    return hold_event(real.clEnqueueMarkerWithWaitList(queue, wait_count, waits, event), event);
+    return hold_command(real.clEnqueueMarkerWithWaitList(queue, wait_count, waits, event), queue,
+                        event);
 }
 
 static cl_int CL_API_CALL fake_EnqueueBarrierWithWaitList(cl_command_queue queue,
