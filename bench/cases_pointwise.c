@@ -49,6 +49,7 @@ RUN(silu_backward, cbk_silu_backward_into(bench->stream, IN(0), IN(1), OUT))
 RUN(exp, cbk_exp_into(bench->stream, IN(0), OUT))
 RUN(tanh, cbk_tanh_into(bench->stream, IN(0), OUT))
 RUN(bcast_add, cbk_add_into(bench->stream, IN(0), IN(1), OUT))
+RUN(tril, cbk_tril_into(bench->stream, IN(0), 0, OUT))
 RUN(transpose, cbk_copy_into(bench->stream, IN(3), OUT))
 RUN(rand, cbk_random_uniform_into(bench->stream, 0, 1, OUT))
 RUN(randn, cbk_random_normal_into(bench->stream, 0, 1, OUT))
@@ -78,6 +79,8 @@ static const struct bench_case cases[] = {
     FLAT("gelu_f32_1GiB", run_gelu, ARRAY_1GiB, 1, 1),
     MATRIX("bcast_add_8192", run_bcast_add, 8192, 8192),
     MATRIX("transpose_copy_8192", run_transpose, 8192, 8192),
+    // Half of what is read is not: traffic counts it all the same.
+    MATRIX("tril_8192", run_tril, 8192, 8192),
     MATRIX("bcast_add_16384", run_bcast_add, 16384, 16384),
     MATRIX("transpose_copy_16384", run_transpose, 16384, 16384),
     FLAT("rand_64M", run_rand, ARRAY_64Mi, 0, 1),

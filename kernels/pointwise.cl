@@ -18,11 +18,11 @@
 //
 // Defines
 //   W         lanes (2, 4, 8, 16)
-//   UNARY, BINARY, COMPARE, TERNARY, CAST, CREATE, MOVE or BACKWARD: which operators;
-//             ONLY_<class>: of which class (vector.clh). A compiler pays for what it reads
+//   UNARY, BINARY, COMPARE, TERNARY, CAST, CREATE, MOVE, BACKWARD or WINDOW: which
+//             operators; ONLY_<class>: of which class (vector.clh). A compiler pays for what it reads
 //   OP        operator's function, e.g. op_add_f32
 //   INPUTS    0..3; A, B, C and OUT are their dtype words
-//   SCALARS   0..2 arguments p0, p1 of the arithmetic type of dtype word P, after the inputs;
+//   SCALARS   0..3 arguments p0, p1, p2 of the arithmetic type of dtype word P, after the inputs;
 //             with REVERSED the scalar comes first. Default 0
 //   INDEXED   the first operand is the vector of positions along the (only) axis
 //   STREAM    CPU: element type of OUT if its vectors can bypass the caches, with STREAM_BF16
@@ -35,14 +35,16 @@
 #endif
 #include "types.clh"
 #include "vector.clh"
-#if defined(UNARY) || defined(BACKWARD)
+#if defined(UNARY) || defined(BACKWARD) || defined(WINDOW)
 #include "math.clh"
 #include "special.clh"
-#ifdef UNARY
+#if defined(UNARY)
 #include "unary_ops.clh"
 #include "activation_ops.clh"
-#else
+#elif defined(BACKWARD)
 #include "backward_ops.clh"
+#else
+#include "window_ops.clh"
 #endif
 #elif defined(BINARY) || defined(TERNARY)
 #include "power.clh"
@@ -83,8 +85,13 @@
 
 #define S0 ((MATHV(P))(p0))
 #define S1 ((MATHV(P))(p1))
-#if defined(INDEXED)
+#define S2 ((MATHV(P))(p2))
+#if defined(INDEXED) && SCALARS == 1
+#define APPLY() OP(positions, S0)
+#elif defined(INDEXED) && SCALARS == 2
 #define APPLY() OP(positions, S0, S1)
+#elif defined(INDEXED)
+#define APPLY() OP(positions, S0, S1, S2)
 #elif INPUTS == 0
 #define APPLY() OP(S0)
 #elif INPUTS == 1 && SCALARS == 0
@@ -112,8 +119,10 @@
 #define SCALAR_PARAMETERS
 #elif SCALARS == 1
 #define SCALAR_PARAMETERS const MATH(P) p0,
-#else
+#elif SCALARS == 2
 #define SCALAR_PARAMETERS const MATH(P) p0, const MATH(P) p1,
+#else
+#define SCALAR_PARAMETERS const MATH(P) p0, const MATH(P) p1, const MATH(P) p2,
 #endif
 #define PARAMETERS                                                                                 \
     global STORAGE(OUT) *out, EACH_INPUT(POINTER_PARAMETER) SCALAR_PARAMETERS const struct walk w

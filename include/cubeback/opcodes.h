@@ -173,6 +173,9 @@ enum {
     // creation
     CBK_OP_FILL = 0x0900,
     CBK_OP_ARANGE = 0x0901,
+    CBK_OP_EYE = 0x0902,
+    CBK_OP_LINSPACE = 0x0903,
+    CBK_OP_WINDOW = 0x0904,
 
     // moves
     CBK_OP_COPY = 0x0a00,
@@ -180,6 +183,10 @@ enum {
     CBK_OP_CAT = 0x0a02,
     CBK_OP_PAD = 0x0a03,
     CBK_OP_ROLL = 0x0a04,
+    CBK_OP_TRIL = 0x0a10,
+    CBK_OP_TRIU = 0x0a11,
+    CBK_OP_DIAG_EMBED = 0x0a12,
+    CBK_OP_CROSS = 0x0a13,
 
     // reductions
     CBK_OP_SUM = 0x0b00,
@@ -352,7 +359,8 @@ typedef struct cbk_cast_params {
     cbk_dtype dtype;
 } cbk_cast_params;
 
-/// fill, arange (rank 1, shape[0] = length): element = value, or value + i * step.
+/// fill, arange, linspace (rank 1, shape[0] = length): element = value, or value + i * step, or evenly
+/// from value to step, both included.
 typedef struct cbk_create_params {
     uint32_t struct_size;
     cbk_dtype dtype; ///< 0: the device's default float (fill) or int (arange)
@@ -360,8 +368,33 @@ typedef struct cbk_create_params {
     uint32_t reserved;
     int64_t shape[CBK_MAX_RANK];
     cbk_scalar value; ///< left out: 0
-    cbk_scalar step;  ///< arange; left out: 1
+    cbk_scalar step;  ///< arange, linspace (the last element); left out: 1
 } cbk_create_params;
+
+/// eye: rows x columns, 1 where column - row = offset.
+typedef struct cbk_eye_params {
+    uint32_t struct_size;
+    cbk_dtype dtype; ///< 0: the device's default float
+    int64_t rows, columns;
+    int64_t offset;
+} cbk_eye_params;
+
+enum { CBK_WINDOW_HANN = 0, CBK_WINDOW_HAMMING = 1, CBK_WINDOW_BLACKMAN = 2 };
+
+typedef struct cbk_window_params {
+    uint32_t struct_size;
+    cbk_dtype dtype; ///< 0: the device's default float
+    int64_t length;
+    uint32_t kind;      ///< CBK_WINDOW_*
+    uint32_t symmetric; ///< 1: a period is length - 1 elements; 0: length elements
+} cbk_window_params;
+
+/// tril, triu, diag_embed: offset > 0 lies above the main diagonal.
+typedef struct cbk_offset_params {
+    uint32_t struct_size;
+    uint32_t reserved;
+    int64_t offset;
+} cbk_offset_params;
 
 typedef struct cbk_axis_params {
     uint32_t struct_size;

@@ -743,6 +743,24 @@ CBK_API cbk_status cbk_arange(cbk_stream *stream, cbk_dtype dtype, cbk_scalar st
 CBK_API cbk_status cbk_arange_into(cbk_stream *stream, cbk_scalar start, cbk_scalar step,
                                    cbk_tensor *dst);
 
+/// [rows, columns]: 1 where column - row = offset, else 0. Dtype 0: the default float. Dtypes: all.
+CBK_API cbk_status cbk_eye(cbk_stream *stream, cbk_dtype dtype, int64_t rows, int64_t columns,
+                           int64_t offset, cbk_tensor **out);
+CBK_API cbk_status cbk_eye_into(cbk_stream *stream, int64_t offset, cbk_tensor *dst);
+/// `length` numbers evenly from first to last, both exact; first alone for length 1. Dtype 0: the
+/// default float. Dtypes: floats.
+CBK_API cbk_status cbk_linspace(cbk_stream *stream, cbk_dtype dtype, cbk_scalar first,
+                                cbk_scalar last, int64_t length, cbk_tensor **out);
+CBK_API cbk_status cbk_linspace_into(cbk_stream *stream, cbk_scalar first, cbk_scalar last,
+                                     cbk_tensor *dst);
+/// With t = i / length (symmetric: i / (length - 1)) in turns, Hann: (1 - cos t) / 2; Hamming:
+/// 0.54 - 0.46 cos t; Blackman: 0.42 - 0.5 cos t + 0.08 cos 2t. 1 for length 1. Dtype 0: the default
+/// float. Dtypes: floats.
+CBK_API cbk_status cbk_window(cbk_stream *stream, cbk_dtype dtype, uint32_t kind, int64_t length,
+                              uint32_t symmetric, cbk_tensor **out);
+CBK_API cbk_status cbk_window_into(cbk_stream *stream, uint32_t kind, uint32_t symmetric,
+                                   cbk_tensor *dst);
+
 // ---- moves: any dtype, bit for bit ----------------------------------------------------------
 
 /// A new row-major tensor with the same elements.
@@ -785,6 +803,36 @@ CBK_API cbk_status cbk_repeat(cbk_stream *stream, const cbk_tensor *x, const int
 /// The same along one axis.
 CBK_API cbk_status cbk_repeat_dim(cbk_stream *stream, const cbk_tensor *x, int32_t axis,
                                   int64_t times, cbk_tensor **out);
+
+/// Elements of the last two axes with column - row <= offset, else 0. In place: dst == x.
+CBK_API cbk_status cbk_tril(cbk_stream *stream, const cbk_tensor *x, int64_t offset,
+                            cbk_tensor **out);
+CBK_API cbk_status cbk_tril_into(cbk_stream *stream, const cbk_tensor *x, int64_t offset,
+                                 cbk_tensor *dst);
+/// Elements of the last two axes with column - row >= offset, else 0. In place: dst == x.
+CBK_API cbk_status cbk_triu(cbk_stream *stream, const cbk_tensor *x, int64_t offset,
+                            cbk_tensor **out);
+CBK_API cbk_status cbk_triu_into(cbk_stream *stream, const cbk_tensor *x, int64_t offset,
+                                 cbk_tensor *dst);
+/// x [..., n] -> [..., n + |offset|, n + |offset|] with x on that diagonal, else 0.
+CBK_API cbk_status cbk_diag_embed(cbk_stream *stream, const cbk_tensor *x, int64_t offset,
+                                  cbk_tensor **out);
+CBK_API cbk_status cbk_diag_embed_into(cbk_stream *stream, const cbk_tensor *x, int64_t offset,
+                                       cbk_tensor *dst);
+
+// ---- products of vectors ------------------------------------------------------------------------
+
+/// a x b along an axis (of the result's shape) that has length 3 in both; the others broadcast.
+/// Within 2 ulp, also where products cancel; integers wrap. Dtypes: floats, ints.
+CBK_API cbk_status cbk_cross(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                             int32_t axis, cbk_tensor **out);
+CBK_API cbk_status cbk_cross_into(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                  int32_t axis, cbk_tensor *dst);
+/// a [n], b [n] -> the sum of a[i] * b[i], of rank 0, as matmul computes it. Dtypes: floats, ints.
+CBK_API cbk_status cbk_dot(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                           cbk_tensor **out);
+CBK_API cbk_status cbk_dot_into(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                cbk_tensor *dst);
 
 // ---- reductions over one, several or all axes (axis_count 0; params NULL) -------------------
 

@@ -183,6 +183,9 @@ union cbk_params {
     cbk_clamp_params clamp;
     cbk_cast_params cast;
     cbk_create_params create;
+    cbk_eye_params eye;
+    cbk_window_params window;
+    cbk_offset_params offset;
     cbk_axis_params axis;
     cbk_reduce_params reduce;
     cbk_matmul_params matmul;

@@ -151,3 +151,43 @@ done:
     return status;
 }
 COMPOSITION(outer, CBK_OP_MUL, LIST(const cbk_tensor *a, const cbk_tensor *b), a, b)
+
+/// The product of a as a row with b as a column: [1, 1].
+static cbk_status multiply(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                           struct target target) {
+    static const int32_t first = 0, last = 1;
+    cbk_tensor *row = NULL, *column = NULL;
+    cbk_status status = CBK_OK;
+    TRY(cbk_unsqueeze(stream, a, 1, &first, &row));
+    TRY(cbk_unsqueeze(stream, b, 1, &last, &column));
+    const cbk_tensor *const inputs[] = {row, column};
+    TRY(run(stream, CBK_OP_MATMUL, inputs, 2, NULL, 0, target));
+done:
+    cbk_tensor_release(&column);
+    cbk_tensor_release(&row);
+    return status;
+}
+
+static cbk_status dot(cbk_stream *stream, struct target target, const cbk_tensor *a,
+                      const cbk_tensor *b) {
+    static const int32_t axes[2] = {0, 1};
+    cbk_tensor *product = NULL;
+    cbk_status status = CBK_OK;
+    TRY(check(stream, target, a, "a", b, "b"));
+    TRY(check_vector(a, "a"));
+    TRY(check_vector(b, "b"));
+    if (target.out != NULL) {
+        TRY(multiply(stream, a, b, new_result(&product)));
+        TRY(cbk_reshape(stream, product, 0, NULL, target.out));
+    } else if (target.dst->meta.rank != 0) {
+        status = cbk_fail(CBK_ERROR_SHAPE, 0, "the output has rank %u, the result 0",
+                          (unsigned)target.dst->meta.rank);
+    } else {
+        TRY(cbk_unsqueeze(stream, target.dst, 2, axes, &product));
+        TRY(multiply(stream, a, b, into(product)));
+    }
+done:
+    cbk_tensor_release(&product);
+    return status;
+}
+COMPOSITION(dot, CBK_OP_MATMUL, LIST(const cbk_tensor *a, const cbk_tensor *b), a, b)

@@ -80,6 +80,13 @@ cbk_status cbk_infer_pointwise(struct cbk_inference *inference, cbk_dtype dtype)
 /// The params of an activation or its backward form: fills in defaults, checks the variant.
 cbk_status cbk_infer_constants(struct cbk_inference *inference);
 
+/// Rows that families' tables list and rows_matrix.c has.
+cbk_status cbk_infer_eye(struct cbk_inference *inference);
+cbk_status cbk_infer_window(struct cbk_inference *inference);
+cbk_status cbk_infer_triangle(struct cbk_inference *inference);
+cbk_status cbk_infer_diag_embed(struct cbk_inference *inference);
+cbk_status cbk_infer_cross(struct cbk_inference *inference);
+
 /// A bool dtype asked for, or the given output's, or `preferred`, or the device's default.
 cbk_status cbk_infer_bool(const struct cbk_inference *inference, cbk_dtype preferred,
                           cbk_dtype *in_out_dtype);

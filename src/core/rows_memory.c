@@ -23,9 +23,9 @@ static cbk_status infer_create(struct cbk_inference *inference) {
     if (status == CBK_OK) status = cbk_infer_scalar(&params->step, "step");
     if (status == CBK_OK) status = cbk_infer_dtype(inference, params->dtype);
     if (status != CBK_OK) return status;
-    if (is_arange && params->rank != 1) {
-        return cbk_fail(CBK_ERROR_SHAPE, 0, "rank is %u, arange makes rank 1",
-                        (unsigned)params->rank);
+    if (inference->info->opcode != CBK_OP_FILL && params->rank != 1) {
+        return cbk_fail(CBK_ERROR_SHAPE, 0, "rank is %u, %s makes rank 1", (unsigned)params->rank,
+                        inference->info->name);
     }
     return cbk_meta_init(&inference->outputs[0], params->dtype, params->rank, params->shape);
 }
@@ -35,6 +35,12 @@ static const struct cbk_row create_rows[] = {
             CBK_STORED, infer_create),
     CBK_ROW(CBK_OP_ARANGE, "arange", 0, sizeof(cbk_create_params), CBK_ROW_CREATES | CBK_ROW_UPDATE,
             CBK_NUMBERS, infer_create),
+    CBK_ROW(CBK_OP_EYE, "eye", 0, sizeof(cbk_eye_params), CBK_ROW_CREATES | CBK_ROW_UPDATE,
+            CBK_STORED, cbk_infer_eye),
+    CBK_ROW(CBK_OP_LINSPACE, "linspace", 0, sizeof(cbk_create_params),
+            CBK_ROW_CREATES | CBK_ROW_UPDATE, CBK_FLOATS, infer_create),
+    CBK_ROW(CBK_OP_WINDOW, "window", 0, sizeof(cbk_window_params), CBK_ROW_CREATES | CBK_ROW_UPDATE,
+            CBK_FLOATS, cbk_infer_window),
 };
 CBK_FAMILY(cbk_create_family, create_rows);
 
@@ -201,6 +207,14 @@ static const struct cbk_row move_rows[] = {
             infer_pad),
     CBK_ROW(CBK_OP_ROLL, "roll", 1, sizeof(cbk_roll_params), CBK_ROW_DIFFERENTIABLE, CBK_STORED,
             infer_roll),
+    CBK_ROW(CBK_OP_TRIL, "tril", 1, sizeof(cbk_offset_params),
+            CBK_ROW_UPDATE | CBK_ROW_DIFFERENTIABLE, CBK_STORED, cbk_infer_triangle),
+    CBK_ROW(CBK_OP_TRIU, "triu", 1, sizeof(cbk_offset_params),
+            CBK_ROW_UPDATE | CBK_ROW_DIFFERENTIABLE, CBK_STORED, cbk_infer_triangle),
+    CBK_ROW(CBK_OP_DIAG_EMBED, "diag_embed", 1, sizeof(cbk_offset_params), CBK_ROW_DIFFERENTIABLE,
+            CBK_STORED, cbk_infer_diag_embed),
+    CBK_ROW(CBK_OP_CROSS, "cross", 2, sizeof(cbk_axis_params), CBK_ROW_DIFFERENTIABLE, CBK_NUMBERS,
+            cbk_infer_cross),
 };
 CBK_FAMILY(cbk_move_family, move_rows);
 

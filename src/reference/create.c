@@ -46,6 +46,15 @@ cbk_status cbk_ref_create_op(struct cbk_ref_stream *stream, const cbk_op *op) {
     case CBK_OP_ARANGE:
         arange(op->params, &out);
         return CBK_OK;
+    case CBK_OP_EYE:
+        cbk_ref_eye(op->params, &out);
+        return CBK_OK;
+    case CBK_OP_LINSPACE:
+        cbk_ref_linspace(op->params, &out);
+        return CBK_OK;
+    case CBK_OP_WINDOW:
+        cbk_ref_window(op->params, &out);
+        return CBK_OK;
     default:
         return cbk_ref_unknown(op);
     }

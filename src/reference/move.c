@@ -91,6 +91,20 @@ cbk_status cbk_ref_move(struct cbk_ref_stream *stream, const cbk_op *op) {
         roll(&x, op->params, &out);
         return CBK_OK;
     }
+    case CBK_OP_TRIL:
+    case CBK_OP_TRIU: {
+        struct cbk_ref_view x = cbk_ref_view_of(op->inputs[0]);
+        cbk_ref_triangle(op, &x, &out);
+        return CBK_OK;
+    }
+    case CBK_OP_DIAG_EMBED: {
+        struct cbk_ref_view x = cbk_ref_view_of(op->inputs[0]);
+        cbk_ref_diag_embed(op->params, &x, &out);
+        return CBK_OK;
+    }
+    case CBK_OP_CROSS:
+        cbk_ref_cross(op, &out);
+        return CBK_OK;
     default:
         return cbk_ref_unknown(op);
     }

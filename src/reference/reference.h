@@ -162,6 +162,16 @@ cbk_status cbk_ref_activation(const cbk_op *op, const struct cbk_ref_view *x,
 cbk_status cbk_ref_compact(struct cbk_ref_stream *stream, const cbk_op *op);
 cbk_status cbk_ref_scan(struct cbk_ref_stream *stream, const cbk_op *op);
 
+/// Rows of the create and move families (matrix.c).
+void cbk_ref_eye(const cbk_eye_params *params, const struct cbk_ref_view *out);
+void cbk_ref_linspace(const cbk_create_params *params, const struct cbk_ref_view *out);
+void cbk_ref_window(const cbk_window_params *params, const struct cbk_ref_view *out);
+void cbk_ref_triangle(const cbk_op *op, const struct cbk_ref_view *x,
+                      const struct cbk_ref_view *out);
+void cbk_ref_diag_embed(const cbk_offset_params *params, const struct cbk_ref_view *x,
+                        const struct cbk_ref_view *out);
+void cbk_ref_cross(const cbk_op *op, const struct cbk_ref_view *out);
+
 /// Fails for an opcode that a family does not know.
 cbk_status cbk_ref_unknown(const cbk_op *op);
 

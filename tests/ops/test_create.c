@@ -1,4 +1,4 @@
-// test_create.c: fill and arange against the reference.
+// test_create.c: fill, arange, eye, linspace and windows against the reference.
 
 #include "runner.h"
 
@@ -91,9 +91,80 @@ static void add_aranges(struct test_list *list) {
     }
 }
 
+/// The row as it is, and into a view.
+static void add_both(struct test_list *list, struct test_spec *spec, uint32_t number,
+                     const char *suffix) {
+    spec->output = TEST_NEW;
+    test_add(list, spec, suffix);
+    spec->output = TEST_INTO;
+    spec->output_view = (enum test_view)(number % TEST_EXPANDED);
+    test_add(list, spec, suffix);
+}
+
+static void add_eyes(struct test_list *list) {
+    static const int64_t forms[][3] = {{17, 17, 0}, {5, 33, 3}, {33, 5, -30}, {4, 4, 4},
+                                       {4, 6, -9},  {0, 3, 0},  {1, 1, 0}};
+    for (uint32_t d = 0; test_all_dtypes[d]; d++) {
+        for (uint32_t i = 0; i < (test_is_full() ? 7 : 3); i++) {
+            const int64_t *form = forms[(d + i) % 7];
+            struct test_spec spec = {.opcode = CBK_OP_EYE};
+            char suffix[64];
+            spec.tolerance.closeness = TEST_BITS;
+            test_set_params(&spec, eye, .dtype = test_all_dtypes[d], .rows = form[0],
+                            .columns = form[1], .offset = form[2]);
+            snprintf(suffix, sizeof suffix, "%s %d x %d offset %d",
+                     cbk_dtype_name(test_all_dtypes[d]), (int)form[0], (int)form[1], (int)form[2]);
+            add_both(list, &spec, d + i, suffix);
+        }
+    }
+}
+
+static void add_linspaces(struct test_list *list) {
+    const struct {
+        double first, last;
+        int64_t length;
+    } ranges[] = {{0, 1, 1000}, {-3.7, 2.9, 333}, {5, -5, 2}, {1, 2, 1}, {0, 1, 0}, {7, 7, 70001}};
+    for (uint32_t d = 0; test_floats[d]; d++) {
+        for (uint32_t i = 0; i < 6; i++) {
+            struct test_spec spec = {.opcode = CBK_OP_LINSPACE};
+            char suffix[64];
+            spec.tolerance = test_ulps(test_floats[d], 2, 0);
+            spec.tolerance.absolute = 16 * test_unit_roundoff(test_floats[d]);
+            test_set_params(&spec, create, .dtype = test_floats[d], .rank = 1,
+                            .shape = {ranges[i].length}, .value = cbk_f(ranges[i].first),
+                            .step = cbk_f(ranges[i].last));
+            snprintf(suffix, sizeof suffix, "%s %g to %g length %d", cbk_dtype_name(test_floats[d]),
+                     ranges[i].first, ranges[i].last, (int)ranges[i].length);
+            add_both(list, &spec, d + i, suffix);
+        }
+    }
+}
+
+static void add_windows(struct test_list *list) {
+    static const int64_t lengths[] = {1, 2, 400, 0, 1023, 70000};
+    for (uint32_t d = 0; test_floats[d]; d++) {
+        for (uint32_t i = 0; i < 18; i++) {
+            struct test_spec spec = {.opcode = CBK_OP_WINDOW};
+            char suffix[64];
+            spec.tolerance = test_ulps(test_floats[d], 1, 0);
+            // the reference's own rounding of the angle counts in f64
+            spec.tolerance.absolute = 16 * test_unit_roundoff(test_floats[d]);
+            test_set_params(&spec, window, .dtype = test_floats[d], .length = lengths[i / 3],
+                            .kind = i % 3, .symmetric = (d + i) % 2);
+            snprintf(suffix, sizeof suffix, "%s kind %u length %d %s",
+                     cbk_dtype_name(test_floats[d]), (unsigned)(i % 3), (int)lengths[i / 3],
+                     (d + i) % 2 ? "symmetric" : "periodic");
+            add_both(list, &spec, d + i, suffix);
+        }
+    }
+}
+
 int main(void) {
     struct test_list list = {0};
     add_fills(&list);
     add_aranges(&list);
+    add_eyes(&list);
+    add_linspaces(&list);
+    add_windows(&list);
     return test_run_list("create", &list);
 }

@@ -36,6 +36,9 @@ union test_params {
     cbk_close_params close;
     cbk_cast_params cast;
     cbk_create_params create;
+    cbk_eye_params eye;
+    cbk_window_params window;
+    cbk_offset_params offset;
     cbk_axis_params axis;
     cbk_reduce_params reduce;
     cbk_matmul_params matmul;

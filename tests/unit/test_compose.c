@@ -182,6 +182,13 @@ static void products(void **state) {
     expect_shape(out, SHAPE(3, 2));
     assert_status(CBK_ERROR_SHAPE, cbk_outer(test_table_stream, out, b, &none));
     EXPECT(out, CBK_DTYPE_I32, int32_t, 10, 20, 20, 40, 30, 60);
+    assert_ok(cbk_dot(test_table_stream, a, a, &out));
+    assert_int_equal(cbk_tensor_rank(out), 0);
+    assert_ok(cbk_add_scalar_into(test_table_stream, out, cbk_i(1), out));
+    assert_ok(cbk_dot_into(test_table_stream, b, b, out));
+    assert_status(CBK_ERROR_SHAPE, cbk_dot_into(test_table_stream, b, b, a));
+    assert_status(CBK_ERROR_SHAPE, cbk_dot(test_table_stream, a, b, &none));
+    EXPECT(out, CBK_DTYPE_I32, int32_t, 500);
     cbk_tensor_release(&a);
     cbk_tensor_release(&b);
 }

@@ -57,6 +57,9 @@ struct row {
         cbk_close_params close;
         cbk_cast_params cast;
         cbk_create_params create;
+        cbk_eye_params eye;
+        cbk_window_params window;
+        cbk_offset_params offset;
         cbk_slice_params slice;
         cbk_axis_params axis;
         cbk_reduce_params reduce;
@@ -212,8 +215,30 @@ static const struct row rows[] = {
     OK_WITH(ARANGE, "", "i64[5]", WITH(create, 0, 1, 0, {5}, NO_SCALAR, NO_SCALAR)),
     NO_WITH(ARANGE, "", SHAPE, "length -5", WITH(create, 0, 1, 0, {-5}, NO_SCALAR, NO_SCALAR)),
     NO_WITH(ARANGE, "", DTYPE, "bool", WITH(create, BOOL, 1, 0, {5}, NO_SCALAR, NO_SCALAR)),
+    OK_WITH(EYE, "", "f32[2,3]", WITH(eye, 0, 2, 3, -1)),
+    OK_WITH(EYE, "", "bool[0,3]", WITH(eye, BOOL, 0, 3, 0)),
+    NO_WITH(EYE, "", SHAPE, "length -2", WITH(eye, 0, -2, 3, 0)),
+    OK_WITH(LINSPACE, "", "f32[5]", WITH(create, 0, 1, 0, {5}, NO_SCALAR, NO_SCALAR)),
+    NO_WITH(LINSPACE, "", SHAPE, "rank is 2, linspace makes rank 1",
+            WITH(create, 0, 2, 0, {5, 1}, NO_SCALAR, NO_SCALAR)),
+    NO_WITH(LINSPACE, "", DTYPE, "accepted are floats",
+            WITH(create, CBK_DTYPE_I32, 1, 0, {5}, NO_SCALAR, NO_SCALAR)),
+    OK_WITH(WINDOW, "", "f16[5]", WITH(window, CBK_DTYPE_F16, 5, CBK_WINDOW_BLACKMAN, 1)),
+    NO_WITH(WINDOW, "", INVALID_ARGUMENT, "window 3 with symmetric 0", WITH(window, 0, 5, 3, 0)),
+    NO_WITH(WINDOW, "", INVALID_ARGUMENT, "symmetric 2", WITH(window, 0, 5, 0, 2)),
+    NO_WITH(WINDOW, "", SHAPE, "length -5", WITH(window, 0, -5, 0, 0)),
 
     // moves
+    OK_WITH(TRIL, "i8[4,2]", "i8[4,2]", WITH(offset, 0, -1)),
+    NO(TRIU, "i8[4]", SHAPE, "triu: a tensor of rank 1 has no last two axes"),
+    OK_WITH(DIAG_EMBED, "i8[4,2]", "i8[4,5,5]", WITH(offset, 0, -3)),
+    NO(DIAG_EMBED, "i8[]", SHAPE, "x has rank 0"),
+    NO_WITH(DIAG_EMBED, "i8[4]", OVERFLOW, "a diagonal of 4 elements", WITH(offset, 0, INT64_MIN)),
+    OK(CROSS, "f32[3,1] f32[3,5]", "f32[3,5]"),
+    NO(CROSS, "f32[2,4] f32[2,4]", SHAPE, "axis 0 must have length 3 in both"),
+    NO(CROSS, "f32[3] f32[1]", SHAPE, "cross: a is [3], b is [1]"),
+    NO_WITH(CROSS, "f32[3] f32[3]", AXIS, "axis 1", WITH(axis, 1)),
+    NO(CROSS, "bool[3] bool[3]", DTYPE, "accepted are floats and ints"),
     OK(COPY, "f8e4m3[2,3]", "f8e4m3[2,3]"),
     OK_WITH(SLICE_ASSIGN, "i8[4] i8[2]", "i8[4]", WITH(slice, 1, {1}, {4}, {-2})),
     NO_WITH(SLICE_ASSIGN, "i8[4] i8[1]", SHAPE, "the slice is [2], the value [1]",

@@ -1,5 +1,6 @@
 /// move.c: copy and slice_assign: elements go bit for bit, whatever they mean. Other moves are in
 /// cat.c and pad.c.
+#include "matrix.h"
 #include "mover.h"
 #include "pointwise.h"
 #include "transpose.h"
@@ -129,6 +130,13 @@ cbk_status cbk_ocl_move(struct cbk_ocl_stream *stream, const cbk_op *op) {
         return cbk_ocl_pad(stream, op);
     case CBK_OP_ROLL:
         return cbk_ocl_roll(stream, op);
+    case CBK_OP_TRIL:
+    case CBK_OP_TRIU:
+        return cbk_ocl_triangle(stream, op);
+    case CBK_OP_DIAG_EMBED:
+        return cbk_ocl_diag_embed(stream, op);
+    case CBK_OP_CROSS:
+        return cbk_ocl_cross(stream, op);
     default: {
         struct cbk_ocl_operand out = cbk_ocl_operand(op->outputs[0]);
         struct cbk_ocl_operand x = cbk_ocl_operand(op->inputs[0]);
@@ -148,4 +156,6 @@ void cbk_ocl_move_programs(cbk_ocl_program_visitor visit, void *user_data) {
     cbk_ocl_transpose_programs(visit, user_data);
     cbk_ocl_cat_programs(visit, user_data);
     cbk_ocl_pad_programs(visit, user_data);
+    cbk_ocl_triangle_programs(visit, user_data);
+    cbk_ocl_cross_programs(visit, user_data);
 }

@@ -21,7 +21,7 @@ struct cbk_ocl_pointwise {
     uint32_t scalar_count;
     cbk_dtype types[1 + CBK_OCL_POINTWISE_INPUTS]; ///< what the kernel sees: out, inputs
     cbk_dtype scalar_type;
-    uint64_t scalars[2]; ///< bits in the scalar's arithmetic type
+    uint64_t scalars[3]; ///< bits in the scalar's arithmetic type
 };
 
 /// The word of the arithmetic a dtype is computed in: f32, f64, i32, u32, i64, u64.
