@@ -29,6 +29,7 @@ static cbk_status multiply_gpu(struct cbk_ocl_stream *stream, const struct cbk_o
     bool has_vector_rows = p->b.line == 1 || (p->b.run == 1 && p->a.run == 1);
     if (p->m == 1 && p->k > 0 && has_vector_rows) return cbk_ocl_matmul_vector_group(stream, p);
     if (cbk_ocl_matmul_async_suits(stream, p)) return cbk_ocl_matmul_async(stream, p);
+    if (cbk_ocl_matmul_rows_suits(stream, p)) return cbk_ocl_matmul_rows(stream, p);
     return cbk_ocl_matmul_tile(stream, p);
 }
 

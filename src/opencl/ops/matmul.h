@@ -171,6 +171,12 @@ cbk_status cbk_ocl_matmul_tile(struct cbk_ocl_stream *stream,
 cbk_status cbk_ocl_matmul_vector_group(struct cbk_ocl_stream *stream,
                                        const struct cbk_ocl_product *product);
 
+/// Products of a few rows, neighbours in memory.
+bool cbk_ocl_matmul_rows_suits(const struct cbk_ocl_stream *stream,
+                               const struct cbk_ocl_product *product);
+cbk_status cbk_ocl_matmul_rows(struct cbk_ocl_stream *stream,
+                               const struct cbk_ocl_product *product);
+
 /// f32, f16 and bf16 by asynchronous copies (kernels/matmul_async_f32.cl, matmul_mma.cl).
 /// False: not for this device or product.
 bool cbk_ocl_matmul_async_suits(const struct cbk_ocl_stream *stream,

@@ -141,6 +141,18 @@ static void visit_gpu_forms(const struct visit *visit) {
                                                       .is_aligned = (form & 2) != 0});
 }
 
+static void visit_rows_forms(const struct visit *visit) {
+    for (uint32_t form = 0; form < 4; form++)
+        visit_program(visit, (struct cbk_ocl_matmul_program){.source = &cbk_kernel_matmul_rows,
+                                                             .entry = "multiply",
+                                                             .lanes = 4,
+                                                             .rows = form & 1 ? 16 : 4,
+                                                             .group_x = 256,
+                                                             .item_columns = form & 1 ? 1 : 8,
+                                                             .is_aligned = form & 1,
+                                                             .is_along_k = (form & 2) != 0});
+}
+
 static void visit_nvidia_forms(const struct visit *visit) {
     const struct cbk_ocl_matmul_program *types = &visit->program;
     struct cbk_ocl_matmul_program program = {.entry = "multiply", .nvidia = 80};
@@ -166,6 +178,7 @@ static void visit_forms(struct visit *visit, cbk_dtype in, cbk_dtype out) {
     visit->program.acc = cbk_ocl_matmul_accumulator(in, out);
     visit_cpu_forms(visit);
     visit_gpu_forms(visit);
+    visit_rows_forms(visit);
     visit_nvidia_forms(visit);
 }
 

@@ -1,0 +1,108 @@
+/// matmul_rows.c: products of few rows on a GPU (kernels/matmul_rows.cl).
+///
+/// How the work is cut is a function of the shape alone, so that results do not depend on the
+/// device's size.
+#include "matmul.h"
+
+enum {
+    LANES = 4,     ///< W
+    THREADS = 256, ///< of the kernel
+    MOST_ROWS = 16,
+    SHORTEST_K = 32,
+    LOCAL_BYTES = 36 * 1024,
+    WANTED_GROUPS = 256, ///< that fill a device
+    FEW_GROUPS = 64,     ///< for fewer k is cut
+    SHORTEST_PART = 1024 ///< of k
+};
+
+struct plan {
+    struct cbk_ocl_matmul_program program;
+    int64_t groups, parts, part;
+};
+
+bool cbk_ocl_matmul_rows_suits(const struct cbk_ocl_stream *stream,
+                               const struct cbk_ocl_product *p) {
+    const struct cbk_rt_caps *caps = stream->device->caps;
+    bool has_vectors = p->b.line == 1 || (p->b.run == 1 && p->a.run == 1);
+    return p->m >= 2 && p->m <= MOST_ROWS && p->k >= SHORTEST_K && has_vectors &&
+           caps->max_work_group >= THREADS && caps->local_memory_bytes >= LOCAL_BYTES;
+}
+
+static bool is_aligned(const struct cbk_ocl_product *p, bool is_along_k) {
+    int64_t bits = p->b.offset | (is_along_k ? p->b.line : p->b.run);
+    if (is_along_k) bits |= p->a.offset | p->a.line;
+    for (int64_t i = 0; i < p->batch.rank; i++)
+        bits |= p->batch.strides[CBK_OCL_B][i] | (is_along_k ? p->batch.strides[CBK_OCL_A][i] : 0);
+    return bits % LANES == 0;
+}
+
+/// As many columns side by side as leave enough work-groups: long reads of b's rows.
+static struct plan make_plan(const struct cbk_ocl_product *p) {
+    struct plan plan = {.program = {.source = &cbk_kernel_matmul_rows,
+                                    .entry = "multiply",
+                                    .in = p->in,
+                                    .out = p->out_dtype,
+                                    .acc = p->acc,
+                                    .lanes = LANES,
+                                    .rows = p->m <= 4   ? 4
+                                            : p->m <= 8 ? 8
+                                                        : 16,
+                                    .group_x = THREADS,
+                                    .item_columns = 16,
+                                    .is_along_k = p->b.line != 1}};
+    struct cbk_ocl_matmul_program *program = &plan.program;
+    do {
+        program->item_columns /= 2;
+        plan.groups = p->matrices * cbk_ocl_divide_up(p->n, program->item_columns * LANES);
+    } while (program->item_columns > 1 && plan.groups < WANTED_GROUPS);
+    program->is_aligned = is_aligned(p, program->is_along_k);
+    plan.parts = plan.groups < FEW_GROUPS ? 2 * FEW_GROUPS / plan.groups : 1;
+    if (plan.parts > p->k / SHORTEST_PART) plan.parts = p->k / SHORTEST_PART;
+    if (plan.parts < 1) plan.parts = 1;
+    plan.part = cbk_ocl_divide_up(p->k, plan.parts * LANES) * LANES;
+    plan.parts = cbk_ocl_divide_up(p->k, plan.part);
+    if (plan.parts == 1) program->epilogue = cbk_ocl_epilogue_of(p);
+    return plan;
+}
+
+static cbk_status launch(struct cbk_ocl_stream *stream, const struct cbk_ocl_product *p,
+                         const struct plan *plan, const struct cbk_ocl_matrix *partial) {
+    struct cbk_rt_launch launch = {.operation = "matmul", .dimensions = 1, .local = {THREADS}};
+    cbk_status status = cbk_ocl_matmul_kernel(stream, &plan->program, &launch.kernel);
+    if (status != CBK_OK) return status;
+    cbk_ocl_arg_matrix(&launch, &p->a, CBK_RT_READ);
+    cbk_ocl_arg_matrix(&launch, &p->b, CBK_RT_READ);
+    cbk_ocl_arg_matrix(&launch, &p->out, CBK_RT_WRITE);
+    cbk_ocl_arg_matrix(&launch, partial, CBK_RT_WRITE);
+    cbk_ocl_arg_size(&launch, &p->m);
+    cbk_ocl_arg_size(&launch, &p->n);
+    cbk_ocl_arg_size(&launch, &p->k);
+    cbk_ocl_arg_size(&launch, &plan->parts);
+    cbk_ocl_arg_size(&launch, &plan->part);
+    cbk_ocl_arg_size(&launch, &p->a.line);
+    cbk_ocl_arg_size(&launch, &p->a.run);
+    cbk_ocl_arg_size(&launch, plan->program.is_along_k ? &p->b.line : &p->b.run);
+    cbk_ocl_arg_size(&launch, &p->out.line);
+    cbk_ocl_arg_size(&launch, &p->out.run);
+    cbk_rt_arg_value(&launch, &p->batch, sizeof p->batch);
+    if (plan->parts == 1) cbk_ocl_arg_epilogue(&launch, p);
+    launch.global[0] = (size_t)(plan->groups * plan->parts) * THREADS;
+    return cbk_rt_launch(stream->rt, &launch);
+}
+
+cbk_status cbk_ocl_matmul_rows(struct cbk_ocl_stream *stream,
+                               const struct cbk_ocl_product *product) {
+    const struct plan plan = make_plan(product);
+    struct cbk_ocl_matrix partial = {.block = product->out.block};
+    cbk_status status = CBK_OK;
+
+    if (plan.parts > 1)
+        RT_TRY(cbk_ocl_matmul_temporary(stream, product->acc,
+                                        plan.parts * product->matrices * product->m * product->n,
+                                        &partial));
+    RT_TRY(launch(stream, product, &plan, &partial));
+    if (plan.parts > 1) RT_TRY(cbk_ocl_matmul_add_splits(stream, product, &partial, plan.parts));
+done:
+    if (plan.parts > 1 && partial.block != NULL) cbk_rt_free(stream->device->rt, &partial.block);
+    return status;
+}
