@@ -91,7 +91,59 @@ static cbk_status run_roll(struct bench *bench, const struct bench_case *of) {
         .reads = 1, .writes = 1                                                                    \
     }
 
+// ---- indices -------------------------------------------------------------------------------------
+
+/// Rows of n elements: k of a table [m, n], drawn at random, and what they are added to.
+static cbk_status setup_rows(struct bench *bench, const struct bench_case *of) {
+    const int64_t table[2] = {of->m, of->n}, picked[2] = {of->k, of->n};
+    cbk_status status = CBK_OK;
+    TRY(cbk_random_normal(bench->stream, of->dtype, 2, table, 0, 1, &bench->tensor[0]));
+    TRY(cbk_random_integer(bench->stream, CBK_DTYPE_I32, 1, &of->k, 0, of->m, &bench->tensor[1]));
+    TRY(cbk_random_normal(bench->stream, of->dtype, 2, picked, 0, 1, &bench->tensor[2]));
+    TRY(cbk_random_integer(bench->stream, CBK_DTYPE_I32, 2, picked, 0, of->m, &bench->tensor[3]));
+done:
+    return status;
+}
+
+static cbk_status run_rows(struct bench *bench, const struct bench_case *of) {
+    (void)of;
+    return cbk_embedding_into(bench->stream, bench->tensor[0], bench->tensor[1], bench->tensor[2]);
+}
+static cbk_status run_embedding_backward(struct bench *bench, const struct bench_case *of) {
+    (void)of;
+    return cbk_embedding_backward_into(bench->stream, bench->tensor[2], bench->tensor[1],
+                                       bench->tensor[0]);
+}
+static cbk_status run_scatter_add(struct bench *bench, const struct bench_case *of) {
+    (void)of;
+    return cbk_scatter_add_into(bench->stream, bench->tensor[0], bench->tensor[3], bench->tensor[2],
+                                0, bench->tensor[0]);
+}
+static cbk_status run_unordered(struct bench *bench, const struct bench_case *of) {
+    const cbk_index_params params =
+        CBK_INIT(cbk_index_params, .update = CBK_UPDATE_ADD, .flags = CBK_INDEX_UNORDERED);
+    cbk_tensor *const inputs[] = {bench->tensor[0], bench->tensor[3], bench->tensor[2]};
+    cbk_tensor *output = bench->tensor[0];
+    const cbk_op op = CBK_INIT(cbk_op, .opcode = CBK_OP_SCATTER, .input_count = 3,
+                               .output_count = 1, .inputs = inputs, .outputs = &output,
+                               .params = &params, .params_size = sizeof params);
+    (void)of;
+    return cbk_execute(bench->stream, &op);
+}
+
+#define ROWS(name_, run_, table_, columns_, picked_, reads_)                                       \
+    {                                                                                              \
+        .name = name_, .setup = setup_rows, .run = run_, .dtype = CBK_DTYPE_F32,                   \
+        .elements = (int64_t)(picked_) * (columns_), .m = table_, .n = columns_, .k = picked_,     \
+        .reads = reads_, .writes = 1                                                               \
+    }
+
 static const struct bench_case cases[] = {
+    ROWS("select_rows_512B", run_rows, 1 << 20, 128, 512 << 10, 1),
+    ROWS("select_rows_4KiB", run_rows, 128 << 10, 1024, 64 << 10, 1),
+    ROWS("embedding_backward_32768x512", run_embedding_backward, 50000, 512, 32768, 2),
+    ROWS("scatter_add_16Mi", run_scatter_add, 32768, 512, 32768, 3),
+    ROWS("scatter_add_unordered_16Mi", run_unordered, 32768, 512, 32768, 3),
     CAT("cat_2_axis1_64Mi", 8192, 8192, 2),
     CAT("cat_8_axis1_64Mi", 8192, 8192, 8),
     CAT("cat_32_axis1_64Mi", 8192, 8192, 32),

@@ -1,12 +1,14 @@
 #pragma OPENCL FP_CONTRACT OFF
-// gather: y[.., i, ..] = x[.., index[..], ..], for gather (index has y's shape) and select (index
-// has one axis, its strides along the others are 0). Elements go bit for bit; where index stands still
-// along the innermost axis and memory allows it, several of them go as one.
+// gather: y[.., i, ..] = x[.., index[..], ..], for gather (index has y's shape) and select (index's
+// axes stand where x's indexed one was, its strides along the others are 0). Elements go bit for bit;
+// where index stands still along the innermost axis and memory allows it, several of them go as one.
 //
 // CPU form: a work-item does pieces of up to `piece` elements of the innermost axis.
-// GPU form (GPU_FORM defined): a work-item does one element.
+// GPU form (GPU_FORM defined): a work-item does 4 elements, a group apart: first all indices are
+// loaded, then all elements, then all are stored.
 //
-// Defines: E  C type of an element: uchar ushort uint ulong uint4; those of index_ops.clh
+// Defines: E  C type of an element: uchar ushort uint ulong, GPU form also uint4; V as in run.clh,
+// CPU form; those of index_ops.clh
 #include "types.clh"
 #include "index_ops.clh"
 
@@ -14,34 +16,42 @@ struct gather_args {
     struct index_axes axes; // of y
     long x_offset, index_offset, y_offset;
     long x_step, length;    // of the indexed axis of x
-    long piece, units_per_item;
+    long piece, units_per_item, stream; // CPU form
 };
 
 #ifdef GPU_FORM
 
-kernel __attribute__((reqd_work_group_size(256, 1, 1))) void
+#define GROUP 256
+#define EACH 4
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 gather(global const E *restrict x, global const STORAGE(I) *restrict index, global E *restrict y,
        const struct gather_args args, global int *flag, uint operation) {
-    const INDEX i = (INDEX)get_global_id(0);
-    if (i >= args.axes.count) return;
-    const struct places at = locate(&args.axes, i);
-    const long from = read_index(index, args.index_offset + at.index, args.length, flag, operation);
-    y[args.y_offset + at.y] = from < 0 ? (E)0 : x[args.x_offset + at.x + from * args.x_step];
+    const INDEX count = (INDEX)args.axes.count;
+    const INDEX first = (INDEX)get_group_id(0) * (GROUP * EACH) + (INDEX)get_local_id(0);
+    long from[EACH], to[EACH], picked[EACH];
+    E values[EACH];
+#pragma unroll
+    for (int k = 0; k < EACH; k++) { // past the end the last element is looked at again
+        const struct places at = locate(&args.axes, min(first + k * GROUP, count - 1));
+        from[k] = args.x_offset + at.x;
+        to[k] = args.y_offset + at.y;
+        picked[k] = (long)LOAD(I, index, args.index_offset + at.index);
+    }
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+        const bool exists = picked[k] >= 0 && picked[k] < args.length;
+        if (!exists) report_index(flag, operation, picked[k]);
+        values[k] = exists ? x[from[k] + picked[k] * args.x_step] : (E)0;
+    }
+#pragma unroll
+    for (int k = 0; k < EACH; k++)
+        if (first + k * GROUP < count) y[to[k]] = values[k];
 }
 
 #else
 
-// Elements begin .. end - 1 of the innermost axis, for one index.
-static inline void move_run(global const E *restrict x, long x_step, global E *restrict y,
-                            long y_step, long begin, long end, bool exists) {
-    if (!exists) {
-        for (long k = begin; k < end; k++) y[k * y_step] = (E)0;
-    } else if (x_step == 1 && y_step == 1) {
-        for (long k = begin; k < end; k++) y[k] = x[k];
-    } else {
-        for (long k = begin; k < end; k++) y[k * y_step] = x[k * x_step];
-    }
-}
+#include "run.clh"
 
 kernel void gather(global const E *restrict x, global const STORAGE(I) *restrict index,
                    global E *restrict y, const struct gather_args args, global int *flag,
@@ -58,8 +68,12 @@ kernel void gather(global const E *restrict x, global const STORAGE(I) *restrict
         global E *to = y + args.y_offset + at.y;
         if (axes->index[0] == 0) {
             const long place = read_index(indices, 0, args.length, flag, operation);
-            move_run(from + (place < 0 ? 0 : place * args.x_step), axes->x[0], to, axes->y[0],
-                     begin, end, place >= 0);
+            to += begin * axes->y[0];
+            from += place * args.x_step + begin * axes->x[0];
+            if (place < 0)
+                fill_run(to, axes->y[0], end - begin, (E)0);
+            else
+                copy_run(from, axes->x[0], to, axes->y[0], end - begin, args.stream != 0);
             continue;
         }
         for (long k = begin; k < end; k++) {

@@ -19,6 +19,7 @@
 //   those of index_ops.clh
 #include "types.clh"
 #include "index_ops.clh"
+#include "update_ops.clh"
 
 struct scatter_args {
     struct index_axes axes; // of value, without the indexed one; y: value's strides
@@ -28,21 +29,6 @@ struct scatter_args {
     long ranges, range_length;
     long piece, units_per_item;
 };
-
-#define FLOAT_f64 1
-#define FLOAT_f32 1
-#define FLOAT_f16 1
-#define FLOAT_bf16 1
-#if CAT(FLOAT_, X)
-#define NAN_OR(test, x) (isnan(x) | (test))
-#else
-#define NAN_OR(test, x) (test)
-#endif
-#define update_assign(old, value) ((void)(old), (value))
-#define update_add(old, value) ((old) + (value))
-#define update_mul(old, value) ((old) * (value))
-#define update_min(old, value) (NAN_OR((old) < (value), old) ? (old) : (value))
-#define update_max(old, value) (NAN_OR((old) > (value), old) ? (old) : (value))
 
 static inline void apply(global STORAGE(X) *x, global const STORAGE(V) *value) {
     const MATH(X) old = LOAD(X, x, 0), given = (MATH(X))LOAD(V, value, 0);

@@ -210,6 +210,10 @@ enum {
     CBK_OP_SELECT = 0x0e01,
     CBK_OP_SCATTER = 0x0e02,
     CBK_OP_SELECT_ASSIGN = 0x0e03,
+    CBK_OP_GATHER_ND = 0x0e04,
+    CBK_OP_SCATTER_ND = 0x0e05,
+    CBK_OP_EMBEDDING_BACKWARD = 0x0e06,
+    CBK_OP_ONE_HOT = 0x0e07,
 
     // random
     CBK_OP_RANDOM_UNIFORM = 0x0f00,
@@ -459,13 +463,31 @@ enum {
     CBK_UPDATE_MAX = 4
 };
 
-/// gather, select, scatter, select_assign.
+/// Flags of updates. UNORDERED: add, mul, min and max in any order, which is faster where many values
+/// meet few places; float sums and products then differ from run to run. A device may ignore it.
+enum { CBK_INDEX_UNORDERED = 1u << 0 };
+
+/// gather, select, scatter, select_assign; gather_nd and scatter_nd, which have no axis.
 typedef struct cbk_index_params {
     uint32_t struct_size;
     int32_t axis;
-    uint32_t update; ///< CBK_UPDATE_*; scatter and select_assign
-    uint32_t flags;  ///< reserved, 0
+    uint32_t update; ///< CBK_UPDATE_*; rows that update
+    uint32_t flags;  ///< CBK_INDEX_UNORDERED; rows that update
 } cbk_index_params;
+
+typedef struct cbk_embedding_backward_params {
+    uint32_t struct_size;
+    uint32_t flags; ///< CBK_INDEX_UNORDERED
+    int64_t rows;   ///< of the table
+} cbk_embedding_backward_params;
+
+typedef struct cbk_one_hot_params {
+    uint32_t struct_size;
+    cbk_dtype dtype; ///< 0: the device's default int
+    int64_t classes; ///< length of the new last axis
+    cbk_scalar on;   ///< left out: 1
+    cbk_scalar off;  ///< left out: 0
+} cbk_one_hot_params;
 
 /// uniform [a, b), normal (mean a, deviation b), Bernoulli (probability a), integers a <= i < b.
 typedef struct cbk_random_params {

@@ -192,6 +192,8 @@ union cbk_params {
     cbk_index_params index;
     cbk_random_params random;
     cbk_compact_params compact;
+    cbk_embedding_backward_params embedding_backward;
+    cbk_one_hot_params one_hot;
     cbk_scan_params scan;
     cbk_pad_params pad;
     cbk_roll_params roll;

@@ -1,4 +1,4 @@
-// ops_memory.c: named functions of the creation, move, index and random families.
+// ops_memory.c: named functions of creation, copies, concatenation and random numbers.
 #include "core.h"
 
 #include <string.h>
@@ -116,56 +116,6 @@ cbk_status cbk_cat_into(cbk_stream *stream, const cbk_tensor *const *tensors, ui
     const cbk_axis_params params = {.struct_size = sizeof params, .axis = axis};
     return cbk_run_into(stream, CBK_OP_CAT, tensors, count, &params, sizeof params, dst);
 }
-
-// ---- indexing -----------------------------------------------------------------------------------
-
-#define INDEX_READ(name, OP)                                                                       \
-    cbk_status cbk_##name(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *index,        \
-                          int32_t axis, cbk_tensor **out) {                                        \
-        const cbk_tensor *const inputs[] = {x, index};                                             \
-        const cbk_index_params params = {.struct_size = sizeof params, .axis = axis};              \
-        return cbk_run(stream, CBK_OP_##OP, inputs, 2, &params, sizeof params, out);               \
-    }                                                                                              \
-    cbk_status cbk_##name##_into(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *index, \
-                                 int32_t axis, cbk_tensor *dst) {                                  \
-        const cbk_tensor *const inputs[] = {x, index};                                             \
-        const cbk_index_params params = {.struct_size = sizeof params, .axis = axis};              \
-        return cbk_run_into(stream, CBK_OP_##OP, inputs, 2, &params, sizeof params, dst);          \
-    }
-
-INDEX_READ(gather, GATHER)
-INDEX_READ(select, SELECT)
-
-/// `name` with any update, and `name_of_add` with CBK_UPDATE_ADD.
-#define INDEX_UPDATE(name, name_of_add, OP)                                                        \
-    cbk_status cbk_##name(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *index,        \
-                          const cbk_tensor *value, int32_t axis, uint32_t update,                  \
-                          cbk_tensor **out) {                                                      \
-        const cbk_tensor *const inputs[] = {x, index, value};                                      \
-        const cbk_index_params params = {                                                          \
-            .struct_size = sizeof params, .axis = axis, .update = update};                         \
-        return cbk_run(stream, CBK_OP_##OP, inputs, 3, &params, sizeof params, out);               \
-    }                                                                                              \
-    cbk_status cbk_##name##_into(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *index, \
-                                 const cbk_tensor *value, int32_t axis, uint32_t update,           \
-                                 cbk_tensor *dst) {                                                \
-        const cbk_tensor *const inputs[] = {x, index, value};                                      \
-        const cbk_index_params params = {                                                          \
-            .struct_size = sizeof params, .axis = axis, .update = update};                         \
-        return cbk_run_into(stream, CBK_OP_##OP, inputs, 3, &params, sizeof params, dst);          \
-    }                                                                                              \
-    cbk_status cbk_##name_of_add(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *index, \
-                                 const cbk_tensor *value, int32_t axis, cbk_tensor **out) {        \
-        return cbk_##name(stream, x, index, value, axis, CBK_UPDATE_ADD, out);                     \
-    }                                                                                              \
-    cbk_status cbk_##name_of_add##_into(cbk_stream *stream, const cbk_tensor *x,                   \
-                                        const cbk_tensor *index, const cbk_tensor *value,          \
-                                        int32_t axis, cbk_tensor *dst) {                           \
-        return cbk_##name##_into(stream, x, index, value, axis, CBK_UPDATE_ADD, dst);              \
-    }
-
-INDEX_UPDATE(scatter, scatter_add, SCATTER)
-INDEX_UPDATE(select_assign, select_add, SELECT_ASSIGN)
 
 // ---- random -------------------------------------------------------------------------------------
 

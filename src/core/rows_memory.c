@@ -1,4 +1,4 @@
-// rows_memory.c: creation, moves, indexing and random rows.
+// rows_memory.c: creation, moves and random rows.
 #include "rows.h"
 
 #include <float.h>
@@ -217,111 +217,6 @@ static const struct cbk_row move_rows[] = {
             cbk_infer_cross),
 };
 CBK_FAMILY(cbk_move_family, move_rows);
-
-// ---- indexing -----------------------------------------------------------------------------------
-
-/// Dtypes, axis and update of all index rows. The value, where there is one, is input 2.
-static cbk_status check_index_params(struct cbk_inference *inference) {
-    cbk_index_params *params = &inference->params.index;
-    const bool updates = (inference->info->flags & CBK_ROW_UPDATE) != 0;
-    cbk_dtype dtype = cbk_input(inference, 0)->dtype;
-    if (params->flags != 0 || params->update > (updates ? CBK_UPDATE_MAX : CBK_UPDATE_ASSIGN)) {
-        return cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "update %u with flags %u is unknown",
-                        (unsigned)params->update, (unsigned)params->flags);
-    }
-    cbk_status status = cbk_infer_dtype_in(cbk_input(inference, 1)->dtype, CBK_INTS, "index");
-    if (status == CBK_OK) status = cbk_infer_dtype(inference, dtype);
-    if (status == CBK_OK && updates) status = cbk_infer_same_dtype(inference, 0, 2);
-    if (status == CBK_OK && params->update != CBK_UPDATE_ASSIGN) {
-        status = cbk_infer_dtype_in(dtype, CBK_NUMBERS, "x of an arithmetic update");
-    }
-    return status != CBK_OK ? status : cbk_infer_axis(inference, &params->axis);
-}
-
-static cbk_status fail_index_shape(const struct cbk_inference *inference, const char *rule) {
-    const cbk_tensor_meta *x = cbk_input(inference, 0), *index = cbk_input(inference, 1);
-    char a[CBK_SHAPE_TEXT], b[CBK_SHAPE_TEXT], c[CBK_SHAPE_TEXT] = "";
-    if (inference->input_count > 2) {
-        const cbk_tensor_meta *value = cbk_input(inference, 2);
-        cbk_shape_text(value->rank, value->shape, c);
-    }
-    return cbk_fail(CBK_ERROR_SHAPE, 0, "x is %s, index %s%s%s, axis %d: %s",
-                    cbk_shape_text(x->rank, x->shape, a),
-                    cbk_shape_text(index->rank, index->shape, b), c[0] != '\0' ? ", value " : "", c,
-                    (int)inference->params.index.axis, rule);
-}
-
-/// index has x's rank and is nowhere longer but on the axis.
-static cbk_status check_full_index(const struct cbk_inference *inference) {
-    const cbk_tensor_meta *x = cbk_input(inference, 0), *index = cbk_input(inference, 1);
-    bool fits = index->rank == x->rank;
-    for (uint32_t k = 0; fits && k < x->rank; k++) {
-        fits = k == (uint32_t)inference->params.index.axis || index->shape[k] <= x->shape[k];
-    }
-    if (fits) return CBK_OK;
-    return fail_index_shape(inference,
-                            "index must have x's rank and, off the axis, no longer axes");
-}
-
-static cbk_status infer_gather(struct cbk_inference *inference) {
-    const cbk_tensor_meta *index = cbk_input(inference, 1);
-    cbk_status status = check_index_params(inference);
-    if (status == CBK_OK) status = check_full_index(inference);
-    if (status != CBK_OK) return status;
-    return cbk_meta_init(&inference->outputs[0], cbk_input(inference, 0)->dtype, index->rank,
-                         index->shape);
-}
-
-static cbk_status infer_scatter(struct cbk_inference *inference) {
-    cbk_status status = check_index_params(inference);
-    if (status == CBK_OK) status = check_full_index(inference);
-    if (status != CBK_OK) return status;
-    if (!cbk_meta_same_shape(cbk_input(inference, 1), cbk_input(inference, 2))) {
-        return fail_index_shape(inference, "value must have index's shape");
-    }
-    return cbk_infer_like(inference, cbk_input(inference, 0)->dtype);
-}
-
-/// x's shape with the axis as long as the rank-1 index.
-static cbk_status selected_shape(const struct cbk_inference *inference, cbk_tensor_meta *out) {
-    const cbk_tensor_meta *x = cbk_input(inference, 0), *index = cbk_input(inference, 1);
-    if (index->rank != 1) return fail_index_shape(inference, "index must have rank 1");
-    int64_t shape[CBK_MAX_RANK];
-    for (uint32_t i = 0; i < CBK_MAX_RANK; i++) shape[i] = x->shape[i];
-    shape[inference->params.index.axis] = index->shape[0];
-    return cbk_meta_init(out, x->dtype, x->rank, shape);
-}
-
-static cbk_status infer_select(struct cbk_inference *inference) {
-    cbk_status status = check_index_params(inference);
-    return status != CBK_OK ? status : selected_shape(inference, &inference->outputs[0]);
-}
-
-static cbk_status infer_select_assign(struct cbk_inference *inference) {
-    cbk_tensor_meta selected;
-    cbk_status status = check_index_params(inference);
-    if (status == CBK_OK) status = selected_shape(inference, &selected);
-    if (status != CBK_OK) return status;
-    if (!cbk_meta_same_shape(&selected, cbk_input(inference, 2))) {
-        return fail_index_shape(inference, "value must be x with the axis as long as index");
-    }
-    return cbk_infer_like(inference, cbk_input(inference, 0)->dtype);
-}
-
-enum {
-    READS = CBK_ROW_CHECKS_INDICES | CBK_ROW_DIFFERENTIABLE,
-    UPDATES = CBK_ROW_CHECKS_INDICES | CBK_ROW_DIFFERENTIABLE | CBK_ROW_UPDATE,
-};
-
-static const struct cbk_row index_rows[] = {
-    CBK_ROW(CBK_OP_GATHER, "gather", 2, sizeof(cbk_index_params), READS, CBK_STORED, infer_gather),
-    CBK_ROW(CBK_OP_SELECT, "select", 2, sizeof(cbk_index_params), READS, CBK_STORED, infer_select),
-    CBK_ROW(CBK_OP_SCATTER, "scatter", 3, sizeof(cbk_index_params), UPDATES, CBK_STORED,
-            infer_scatter),
-    CBK_ROW(CBK_OP_SELECT_ASSIGN, "select_assign", 3, sizeof(cbk_index_params), UPDATES, CBK_STORED,
-            infer_select_assign),
-};
-CBK_FAMILY(cbk_index_family, index_rows);
 
 // ---- random -------------------------------------------------------------------------------------
 

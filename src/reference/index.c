@@ -14,40 +14,79 @@ static bool read_index(struct cbk_ref_stream *stream, const cbk_op *op,
     return is_inside;
 }
 
-/// Where `coordinates` with `position` on `axis` lie in the storage.
-static int64_t locate(const struct cbk_ref_view *view, const int64_t *coordinates, uint32_t axis,
-                      int64_t position) {
+static int64_t locate(const struct cbk_ref_view *view, const int64_t *coordinates) {
     int64_t at = view->offset;
-    for (uint32_t i = 0; i < view->rank; i++)
-        at += (i == axis ? position : coordinates[i]) * view->strides[i];
+    for (uint32_t i = 0; i < view->rank; i++) at += coordinates[i] * view->strides[i];
     return at;
 }
 
-/// What the four operations share: for each position of a walked shape there is an index, a place
-/// in x's shape that it points to, and for updates a value.
+/// What all operations share: for each element of a walked shape (an output or a value) there are one
+/// or several indices and the place in x's shape that they point to.
 struct indexing {
+    struct cbk_ref_stream *stream;
+    const cbk_op *op;
     const struct cbk_ref_view *index;
     uint32_t axis;
-    bool is_per_slice; ///< select: index has rank 1 and serves a whole slice
+    enum { ALONG_AXIS, PER_SLICE, SEVERAL_AXES } form;
 };
 
-static int64_t index_at(const struct indexing *indexing, const int64_t *coordinates) {
-    const struct cbk_ref_view *index = indexing->index;
-    if (indexing->is_per_slice)
-        return index->offset + coordinates[indexing->axis] * index->strides[0];
-    return locate(index, coordinates, indexing->axis, coordinates[indexing->axis]);
+/// gather: index has the walked shape.
+static bool along_axis(const struct indexing *how, const int64_t *coordinates,
+                       const struct cbk_ref_view *x, int64_t *out) {
+    for (uint32_t i = 0; i < x->rank; i++) out[i] = coordinates[i];
+    return read_index(how->stream, how->op, how->index, locate(how->index, coordinates),
+                      x->shape[how->axis], &out[how->axis]);
 }
 
-static void gather(struct cbk_ref_stream *stream, const cbk_op *op, const struct indexing *indexing,
-                   const struct cbk_ref_view *x, const struct cbk_ref_view *out) {
-    int64_t coordinates[CBK_MAX_RANK], position;
+/// select: index's axes stand in the place of x's axis.
+static bool per_slice(const struct indexing *how, const int64_t *coordinates,
+                      const struct cbk_ref_view *x, int64_t *out) {
+    const uint32_t axis = how->axis, index_rank = how->index->rank;
+    for (uint32_t i = 0; i < axis; i++) out[i] = coordinates[i];
+    for (uint32_t i = axis + 1; i < x->rank; i++) out[i] = coordinates[i - 1 + index_rank];
+    return read_index(how->stream, how->op, how->index, locate(how->index, coordinates + axis),
+                      x->shape[axis], &out[axis]);
+}
+
+/// gather_nd: index's last axis has the places in x's first axes.
+static bool several_axes(const struct indexing *how, const int64_t *coordinates,
+                         const struct cbk_ref_view *x, int64_t *out) {
+    const uint32_t leading = how->index->rank - 1;
+    const int64_t depth = how->index->shape[leading];
+    int64_t place[CBK_MAX_RANK];
+    for (uint32_t i = 0; i < leading; i++) place[i] = coordinates[i];
+    for (int64_t i = depth; i < x->rank; i++) out[i] = coordinates[leading + i - depth];
+    for (int64_t k = 0; k < depth; k++) {
+        place[leading] = k;
+        if (!read_index(how->stream, how->op, how->index, locate(how->index, place), x->shape[k],
+                        &out[k]))
+            return false;
+    }
+    return true;
+}
+
+/// The place in x; false, and reported, if there is none.
+static bool find_place(const struct indexing *how, const int64_t *coordinates,
+                       const struct cbk_ref_view *x, int64_t *out) {
+    switch (how->form) {
+    case ALONG_AXIS:
+        return along_axis(how, coordinates, x, out);
+    case PER_SLICE:
+        return per_slice(how, coordinates, x, out);
+    default:
+        return several_axes(how, coordinates, x, out);
+    }
+}
+
+static void gather(const struct indexing *how, const struct cbk_ref_view *x,
+                   const struct cbk_ref_view *out) {
+    int64_t coordinates[CBK_MAX_RANK], place[CBK_MAX_RANK];
     size_t size = cbk_dtype_size(out->dtype);
     for (int64_t i = 0; i < out->count; i++) {
         cbk_ref_coordinates(out, i, coordinates);
         int64_t to = cbk_ref_at(out, i);
-        if (read_index(stream, op, indexing->index, index_at(indexing, coordinates),
-                       x->shape[indexing->axis], &position))
-            cbk_ref_copy_element(out, to, x, locate(x, coordinates, indexing->axis, position));
+        if (find_place(how, coordinates, x, place))
+            cbk_ref_copy_element(out, to, x, locate(x, place));
         else
             memset(out->data + to * (int64_t)size, 0, size);
     }
@@ -101,71 +140,104 @@ static struct cbk_ref_view dense_like(const struct cbk_ref_view *view) {
 
 /// Updates in row-major order of the values. `wide`, one entry per element of out in row-major
 /// order, keeps sums and products unrounded; NULL for assign.
-static void scatter(struct cbk_ref_stream *stream, const cbk_op *op,
-                    const struct indexing *indexing, const struct cbk_ref_view *value,
+static void scatter(const struct indexing *how, uint32_t update, const struct cbk_ref_view *value,
                     const struct cbk_ref_view *out, struct cbk_ref_value *wide) {
-    const cbk_index_params *params = op->params;
     struct cbk_ref_view dense = dense_like(out);
-    int64_t coordinates[CBK_MAX_RANK], position;
+    int64_t coordinates[CBK_MAX_RANK], place[CBK_MAX_RANK];
     for (int64_t i = 0; i < value->count; i++) {
         cbk_ref_coordinates(value, i, coordinates);
         int64_t from = cbk_ref_at(value, i);
-        if (!read_index(stream, op, indexing->index, index_at(indexing, coordinates),
-                        out->shape[indexing->axis], &position))
-            continue;
-        int64_t to = locate(out, coordinates, indexing->axis, position);
+        if (!find_place(how, coordinates, out, place)) continue;
+        int64_t to = locate(out, place);
         if (!wide) {
             cbk_ref_copy_element(out, to, value, from);
             continue;
         }
-        struct cbk_ref_value *sum = &wide[locate(&dense, coordinates, indexing->axis, position)];
-        update_value(params->update, sum, cbk_ref_load(value->data, value->dtype, from));
+        struct cbk_ref_value *sum = &wide[locate(&dense, place)];
+        update_value(update, sum, cbk_ref_load(value->data, value->dtype, from));
         // Later updates of the same element start from `wide` again, so this rounds once.
         cbk_ref_store(out->data, out->dtype, to, *sum);
     }
 }
 
-static cbk_status run_update(struct cbk_ref_stream *stream, const cbk_op *op,
-                             const struct indexing *indexing, const struct cbk_ref_view *x,
+/// x NULL: zeros are updated.
+static cbk_status run_update(const struct indexing *how, uint32_t update,
+                             const struct cbk_ref_view *x, const struct cbk_ref_view *value,
                              const struct cbk_ref_view *out) {
-    const cbk_index_params *params = op->params;
-    struct cbk_ref *ref = stream->device->ref;
-    struct cbk_ref_view value = cbk_ref_view_of(op->inputs[2]);
+    struct cbk_ref *ref = how->stream->device->ref;
     struct cbk_ref_value *wide = NULL;
     size_t size = (size_t)out->count * sizeof *wide;
 
-    if (params->update != CBK_UPDATE_ASSIGN) {
+    if (update != CBK_UPDATE_ASSIGN) {
         wide = cbk_ref_alloc(ref, size);
         if (!wide)
             return cbk_fail(CBK_ERROR_OUT_OF_HOST_MEMORY, 0, "scatter: no memory for %zu bytes",
                             size);
-        for (int64_t i = 0; i < x->count; i++)
-            wide[i] = cbk_ref_load(x->data, x->dtype, cbk_ref_at(x, i));
+        for (int64_t i = 0; i < out->count; i++)
+            wide[i] = x ? cbk_ref_load(x->data, x->dtype, cbk_ref_at(x, i))
+                        : (struct cbk_ref_value){.kind = cbk_ref_kind_of(out->dtype)};
     }
-    cbk_ref_copy_view(out, x);
-    scatter(stream, op, indexing, &value, out, wide);
+    if (x)
+        cbk_ref_copy_view(out, x);
+    else
+        for (int64_t i = 0; i < out->count; i++)
+            cbk_ref_store(out->data, out->dtype, cbk_ref_at(out, i), wide[i]);
+    scatter(how, update, value, out, wide);
     cbk_ref_free(ref, wide, size);
     return CBK_OK;
 }
+
+// ---- one_hot -----------------------------------------------------------------------------------
+
+static void one_hot(const struct indexing *how, const cbk_one_hot_params *params,
+                    const struct cbk_ref_view *out) {
+    const struct cbk_ref_value on = cbk_ref_scalar_value(params->on),
+                               off = cbk_ref_scalar_value(params->off);
+    const uint32_t last = out->rank - 1;
+    int64_t coordinates[CBK_MAX_RANK], place;
+    for (int64_t i = 0; i < out->count; i++) {
+        cbk_ref_coordinates(out, i, coordinates);
+        bool exists = read_index(how->stream, how->op, how->index, locate(how->index, coordinates),
+                                 out->shape[last], &place);
+        cbk_ref_store(out->data, out->dtype, cbk_ref_at(out, i),
+                      exists && place == coordinates[last] ? on : off);
+    }
+}
+
+// ---- the family --------------------------------------------------------------------------------
 
 cbk_status cbk_ref_index(struct cbk_ref_stream *stream, const cbk_op *op) {
     const cbk_index_params *params = op->params;
     struct cbk_ref_view x = cbk_ref_view_of(op->inputs[0]);
     struct cbk_ref_view out = cbk_ref_view_of(op->outputs[0]);
-    struct cbk_ref_view index = cbk_ref_view_of(op->inputs[1]);
-    struct indexing indexing = {
-        .index = &index,
-        .axis = (uint32_t)params->axis,
-        .is_per_slice = op->opcode == CBK_OP_SELECT || op->opcode == CBK_OP_SELECT_ASSIGN,
-    };
+    struct cbk_ref_view index = cbk_ref_view_of(op->inputs[op->opcode == CBK_OP_ONE_HOT ? 0 : 1]);
+    struct cbk_ref_view value = cbk_ref_view_of(op->inputs[op->input_count - 1]);
+    struct indexing how = {.stream = stream, .op = op, .index = &index};
     switch (op->opcode) {
     case CBK_OP_GATHER:
     case CBK_OP_SELECT:
-        gather(stream, op, &indexing, &x, &out);
+        how.axis = (uint32_t)params->axis;
+        how.form = op->opcode == CBK_OP_SELECT ? PER_SLICE : ALONG_AXIS;
+        gather(&how, &x, &out);
         return CBK_OK;
     case CBK_OP_SCATTER:
     case CBK_OP_SELECT_ASSIGN:
-        return run_update(stream, op, &indexing, &x, &out);
+        how.axis = (uint32_t)params->axis;
+        how.form = op->opcode == CBK_OP_SELECT_ASSIGN ? PER_SLICE : ALONG_AXIS;
+        return run_update(&how, params->update, &x, &value, &out);
+    case CBK_OP_GATHER_ND:
+        how.form = SEVERAL_AXES;
+        gather(&how, &x, &out);
+        return CBK_OK;
+    case CBK_OP_SCATTER_ND:
+        how.form = SEVERAL_AXES;
+        return run_update(&how, params->update, &x, &value, &out);
+    case CBK_OP_EMBEDDING_BACKWARD: // x is the gradient
+        how.form = PER_SLICE;
+        return run_update(&how, CBK_UPDATE_ADD, NULL, &x, &out);
+    case CBK_OP_ONE_HOT:
+        one_hot(&how, op->params, &out);
+        return CBK_OK;
     default:
         return cbk_ref_unknown(op);
     }

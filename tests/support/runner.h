@@ -45,6 +45,8 @@ union test_params {
     cbk_index_params index;
     cbk_random_params random;
     cbk_pad_params pad;
+    cbk_embedding_backward_params embedding_backward;
+    cbk_one_hot_params one_hot;
     cbk_roll_params roll;
     cbk_compact_params compact;
     cbk_scan_params scan;

@@ -68,6 +68,8 @@ struct row {
         cbk_random_params random;
         cbk_scan_params scan;
         cbk_pad_params pad;
+        cbk_embedding_backward_params embedding_backward;
+        cbk_one_hot_params one_hot;
         cbk_roll_params roll;
     } params;
 };
@@ -376,10 +378,41 @@ static const struct row rows[] = {
     NO_WITH(GATHER, "f32[4] i64[2]", AXIS, "axis 1", WITH(index, 1, 0, 0)),
     NO_WITH(GATHER, "f32[4] i64[2]", INVALID_ARGUMENT, "update 1", WITH(index, 0, 1, 0)),
     OK_WITH(SELECT, "f32[4,3] i32[7]", "f32[4,7]", WITH(index, 1, 0, 0)),
-    NO(SELECT, "f32[4,3] i32[7,1]", SHAPE, "index must have rank 1"),
+    OK_WITH(SELECT, "f32[4,3] i32[]", "f32[4]", WITH(index, 1, 0, 0)),
+    OK_WITH(SELECT, "f32[4,3,5] i32[7,1]", "f32[4,7,1,5]", WITH(index, 1, 0, 0)),
+    NO(SELECT, "f32[1,1,1,1,1] i32[1,1,1,1,1]", SHAPE, "more than 8 axes"),
+    NO(SELECT_ASSIGN, "f32[4,3] i32[7,1] f32[7,1,3]", SHAPE, "index must have rank 1"),
+    OK(GATHER_ND, "f32[4,3,5] u8[7,2,1]", "f32[7,2,3,5]"),
+    OK(GATHER_ND, "f32[4,3,5] u8[3]", "f32[]"),
+    NO(GATHER_ND, "f32[4,3] i32[7,3]", SHAPE,
+       "gather_nd: x is [4,3], index [7,3], axis 0: the last axis of index counts axes of x"),
+    NO(GATHER_ND, "f32[4,3] i32[7,0]", SHAPE, "counts axes of x"),
+    NO(GATHER_ND, "f32[4,3] i32[]", SHAPE, "counts axes of x"),
+    NO(GATHER_ND, "f32[1,1,1,1,1] i32[1,1,1,1,1,1]", SHAPE, "more than 8 axes"),
+    OK(SCATTER_ND, "bool[4,3] i64[7,1] bool[7,3]", "bool[4,3]"),
+    NO(SCATTER_ND, "f32[4,3] i64[7,1] f32[7,4]", SHAPE, "value [7,4], axis 0: value must have"),
+    NO_WITH(SCATTER_ND, "f32[4] i64[7,1] f32[7]", INVALID_ARGUMENT, "update 5 with flags 0",
+            WITH(index, 0, 5, 0)),
+    OK_WITH(SCATTER, "bool[4] i64[7] bool[7]", "bool[4]", WITH(index, 0, CBK_UPDATE_MAX, 0)),
+    OK_WITH(SCATTER, "f32[4] i64[7] f32[7]", "f32[4]",
+            WITH(index, 0, CBK_UPDATE_ADD, CBK_INDEX_UNORDERED)),
+    NO_WITH(GATHER, "f32[4] i64[7]", INVALID_ARGUMENT, "update 0 with flags 1",
+            WITH(index, 0, 0, CBK_INDEX_UNORDERED)),
+    OK_WITH(EMBEDDING_BACKWARD, "f16[2,3,5] i8[2,3]", "f16[9,5]", WITH(embedding_backward, 0, 9)),
+    NO(EMBEDDING_BACKWARD, "f16[2,3,5] i8[2]", SHAPE,
+       "embedding_backward: grad is [2,3,5], index [2]: grad has one axis more"),
+    NO_WITH(EMBEDDING_BACKWARD, "f16[2,5] i8[2]", INVALID_ARGUMENT, "flags 2",
+            WITH(embedding_backward, 2, 9)),
+    NO(EMBEDDING_BACKWARD, "bool[2,5] i8[2]", DTYPE, "floats and ints"),
+    OK_WITH(ONE_HOT, "u8[2,3]", "i64[2,3,4]", WITH(one_hot, 0, 4, NO_SCALAR, NO_SCALAR)),
+    OK_WITH(ONE_HOT, "u8[]", "f16[4]", WITH(one_hot, F16, 4, FLOAT_SCALAR(0.9), NO_SCALAR)),
+    OK(ONE_HOT, "u8[3]", "i64[3,0]"),
+    NO(ONE_HOT, "f32[3]", DTYPE, "accepted are ints"),
+    NO_WITH(ONE_HOT, "u8[3]", SHAPE, "length -1", WITH(one_hot, 0, -1, NO_SCALAR, NO_SCALAR)),
+    NO(ONE_HOT, "u8[1,1,1,1,1,1,1,1]", SHAPE, "index has rank 8"),
     OK(SCATTER, "f32[4,3] i32[9,2] f32[9,2]", "f32[4,3]"),
     OK_WITH(SCATTER, "f32[4] i32[9] f32[9]", "f32[4]", WITH(index, 0, CBK_UPDATE_MAX, 0)),
-    NO_WITH(SCATTER, "bool[4] i32[9] bool[9]", DTYPE, "arithmetic update",
+    NO_WITH(SCATTER, "bool[4] i32[9] bool[9]", DTYPE, "x of such an update",
             WITH(index, 0, CBK_UPDATE_ADD, 0)),
     OK(SCATTER, "bool[4] i32[9] bool[9]", "bool[4]"),
     NO_WITH(SCATTER, "f32[4] i32[9] f32[9]", INVALID_ARGUMENT, "update 5", WITH(index, 0, 5, 0)),

@@ -138,6 +138,44 @@ static void test_cat_and_where(void **state) {
     cbk_tensor_release(&b);
 }
 
+static void test_several_axes(void **state) {
+    cbk_stream *stream = test_table_stream;
+    const int32_t places[] = {1, 2, 0, 1};
+    cbk_tensor *x = matrix(), *index = NULL, *value = NULL, *out = NULL;
+    (void)state;
+    assert_ok(cbk_tensor_from_data(stream, CBK_DTYPE_I32, 2, (int64_t[]){2, 2}, places,
+                                   sizeof places, &index));
+    assert_ok(cbk_gather_nd(stream, x, index, &out));
+    EXPECT_I32(out, 5, 1);
+    value = VECTOR(CBK_DTYPE_I32, int32_t, 10, 20);
+    assert_ok(cbk_scatter_nd(stream, x, index, value, CBK_UPDATE_ADD, &out));
+    EXPECT_I32(out, 0, 21, 2, 3, 4, 15);
+    // Elements by their row-major place, in the index's shape.
+    assert_ok(cbk_take(stream, x, index, &out));
+    assert_int_equal(cbk_tensor_rank(out), 2);
+    EXPECT_I32(out, 1, 2, 0, 1);
+    cbk_tensor_release(&value);
+    cbk_tensor_release(&index);
+    cbk_tensor_release(&x);
+}
+
+static void test_embedding(void **state) {
+    cbk_stream *stream = test_table_stream;
+    cbk_tensor *weights = matrix(), *index = VECTOR(CBK_DTYPE_U8, uint8_t, 1, 0, 1), *out = NULL;
+    cbk_tensor *grad = NULL;
+    const cbk_one_hot_params params =
+        CBK_INIT(cbk_one_hot_params, .classes = 2, .off = cbk_i(-1), .dtype = CBK_DTYPE_I32);
+    (void)state;
+    assert_ok(cbk_embedding(stream, weights, index, &grad));
+    assert_ok(cbk_embedding_backward(stream, grad, index, 3, &out));
+    EXPECT_I32(grad, 3, 4, 5, 0, 1, 2, 3, 4, 5);
+    EXPECT_I32(out, 0, 1, 2, 6, 8, 10, 0, 0, 0);
+    assert_ok(cbk_one_hot(stream, index, &params, &out));
+    EXPECT_I32(out, -1, 1, 1, -1, -1, 1);
+    cbk_tensor_release(&index);
+    cbk_tensor_release(&weights);
+}
+
 static void test_stack_and_repeat(void **state) {
     cbk_stream *stream = test_table_stream;
     cbk_tensor *x = matrix(), *row = VECTOR(CBK_DTYPE_I32, int32_t, 7, 8), *out = NULL,
@@ -223,6 +261,8 @@ int main(void) {
         cmocka_unit_test(test_updates),
         cmocka_unit_test(test_out_of_range),
         cmocka_unit_test(test_cat_and_where),
+        cmocka_unit_test(test_several_axes),
+        cmocka_unit_test(test_embedding),
         cmocka_unit_test(test_stack_and_repeat),
         cmocka_unit_test(test_pad),
         cmocka_unit_test(test_compaction),

@@ -27,7 +27,7 @@ static const struct {
     {CBK_OP_SOFTMAX, 2},
     {CBK_OP_COUNT_NONZERO, 1},
     {CBK_OP_MATMUL, 1},
-    {CBK_OP_GATHER, 4},
+    {CBK_OP_GATHER, 8},
     {CBK_OP_RANDOM_UNIFORM, 4},
     {CBK_OP_RELU_BACKWARD, 22},
     {CBK_OP_ARGWHERE, 2},

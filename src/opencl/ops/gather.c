@@ -2,29 +2,31 @@
 #include "index.h"
 #include "mover.h"
 
-#define GROUP 256
 #define PIECE 4096 ///< elements of the innermost axis that a CPU work-item does at a time
 
 struct gather_args {
     struct cbk_ocl_index_axes axes;
     int64_t x_offset, index_offset, y_offset;
     int64_t x_step, length;
-    int64_t piece, units_per_item;
+    int64_t piece, units_per_item, stream;
 };
 
 // ---- programs -----------------------------------------------------------------------------------
 
 struct program {
-    uint32_t element_size; ///< 1, 2, 4, 8, 16
+    uint32_t element_size; ///< 1, 2, 4, 8; GPU form also 16
     cbk_dtype index;
     bool is_gpu, has_index64;
 };
 
 static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines) {
     const struct program *program = spec->context;
-    cbk_rt_text_add(defines, " -DE=%s -DI=%s -DINDEX=%s%s",
-                    cbk_ocl_bits_type(program->element_size), cbk_ocl_dtype_word(program->index),
-                    program->has_index64 ? "long" : "int", program->is_gpu ? " -DGPU_FORM" : "");
+    cbk_rt_text_add(defines, " -DE=%s -DI=%s -DINDEX=%s", cbk_ocl_bits_type(program->element_size),
+                    cbk_ocl_dtype_word(program->index), program->has_index64 ? "long" : "int");
+    if (program->is_gpu)
+        cbk_rt_text_add(defines, " -DGPU_FORM");
+    else
+        cbk_rt_text_add(defines, " -DV=%d", program->element_size == 8 ? 8 : 16);
 }
 
 static struct cbk_rt_spec make_spec(const struct program *program) {
@@ -65,11 +67,13 @@ static void widen(struct gather_args *args, int64_t factor) {
 }
 
 /// Work-items.
-static int64_t plan(const struct cbk_rt_caps *caps, bool is_gpu, struct gather_args *args) {
+static int64_t plan(const struct cbk_rt_caps *caps, struct gather_args *args, uint32_t size) {
     const struct cbk_ocl_index_axes *axes = &args->axes;
-    if (is_gpu) return (int64_t)cbk_ocl_round_up((size_t)axes->count, GROUP);
+    const int64_t share = CBK_OCL_MOVE_GROUP * CBK_OCL_MOVE_EACH;
+    if (!caps->is_cpu) return cbk_ocl_divide_up(axes->count, share) * CBK_OCL_MOVE_GROUP;
     int64_t inner = axes->rank > 0 ? axes->shape[0] : 1;
     args->piece = inner < PIECE ? inner : PIECE;
+    args->stream = axes->count * size >= CBK_OCL_STREAM_BYTES / 2 && inner * size >= 256;
     int64_t units = axes->count / inner * cbk_ocl_divide_up(inner, args->piece);
     int64_t items = cbk_ocl_clamp(axes->count / 4096, 1, 16 * (int64_t)caps->compute_units);
     args->units_per_item = cbk_ocl_divide_up(units, items);
@@ -85,7 +89,7 @@ cbk_status cbk_ocl_gather(struct cbk_ocl_stream *stream, const struct cbk_ocl_in
                                .length = indexing->x.meta->shape[indexing->axis]};
     uint32_t size = cbk_dtype_size(indexing->x.meta->dtype);
     cbk_ocl_index_axes(indexing, true, &args.axes);
-    for (uint32_t wide = 16; wide > size; wide /= 2) {
+    for (uint32_t wide = caps->is_cpu ? 8 : 16; wide > size; wide /= 2) {
         if (!can_widen(&args, wide / size)) continue;
         widen(&args, wide / size);
         size = wide;
@@ -93,12 +97,12 @@ cbk_status cbk_ocl_gather(struct cbk_ocl_stream *stream, const struct cbk_ocl_in
     struct program program = {.element_size = size,
                               .index = indexing->index.meta->dtype,
                               .is_gpu = !caps->is_cpu,
-                              .has_index64 = caps->is_cpu || args.axes.count > INT32_MAX - GROUP ||
+                              .has_index64 = caps->is_cpu || args.axes.count > INT32_MAX / 2 ||
                                              (stream->device->flags & CBK_INDEX_64) != 0};
-    size_t local = program.is_gpu ? GROUP : 1;
+    size_t local = program.is_gpu ? CBK_OCL_MOVE_GROUP : 1;
     struct cbk_rt_launch launch = {.operation = indexing->operation,
                                    .dimensions = 1,
-                                   .global = {(size_t)plan(caps, program.is_gpu, &args), 1, 1},
+                                   .global = {(size_t)plan(caps, &args, size), 1, 1},
                                    .local = {local, 1, 1}};
     struct cbk_rt_spec spec = make_spec(&program);
     cbk_status status = cbk_rt_kernel(stream->rt, &spec, &launch.kernel);
@@ -118,7 +122,7 @@ cbk_status cbk_ocl_gather(struct cbk_ocl_stream *stream, const struct cbk_ocl_in
 void cbk_ocl_gather_programs(cbk_ocl_program_visitor visit, void *user_data) {
     for (const cbk_dtype *index = cbk_ocl_index_dtypes; *index != CBK_DTYPE_NONE; index++) {
         for (uint32_t size = 1; size <= 16; size *= 2) {
-            for (int form = 0; form < 3; form++) {
+            for (int form = size == 16; form < 3; form++) {
                 struct program program = {size, *index, form > 0, form != 1};
                 struct cbk_rt_spec spec = make_spec(&program);
                 visit(user_data, &spec);

@@ -1,4 +1,4 @@
-/// index.h: what the launchers of gather and scatter share.
+/// index.h: what the launchers of the index family share.
 #ifndef CUBEBACK_OPENCL_INDEX_H
 #define CUBEBACK_OPENCL_INDEX_H
 
@@ -17,11 +17,11 @@ struct cbk_ocl_indexing {
     const char *operation;
     struct cbk_ocl_operand x, index, y;
     uint32_t axis;
-    bool is_per_slice; ///< select, select_assign: index has one axis
+    bool is_per_slice; ///< index's axes stand in y where x's indexed one was; else it has y's shape
 };
 
-/// Axes of y, innermost first; with or without the indexed one, along which x then stands still.
-void cbk_ocl_index_axes(const struct cbk_ocl_indexing *indexing, bool with_axis,
+/// Axes of y, innermost first; with or without those of the index, along which x stands still.
+void cbk_ocl_index_axes(const struct cbk_ocl_indexing *indexing, bool with_index,
                         struct cbk_ocl_index_axes *out);
 
 /// index's stride along the indexed axis.
@@ -29,12 +29,51 @@ int64_t cbk_ocl_index_step(const struct cbk_ocl_indexing *indexing);
 
 cbk_status cbk_ocl_gather(struct cbk_ocl_stream *stream, const struct cbk_ocl_indexing *indexing);
 
-/// Updates x in place; y is the value.
+/// Updates x in place; y is the value, and a per-slice index has one axis. `flags`: CBK_INDEX_*.
 cbk_status cbk_ocl_scatter(struct cbk_ocl_stream *stream, const struct cbk_ocl_indexing *indexing,
-                           uint32_t update);
+                           uint32_t update, uint32_t flags);
+
+/// The same where CBK_INDEX_UNORDERED is set and the device has atomics for it: *out_done tells.
+cbk_status cbk_ocl_scatter_atomic(struct cbk_ocl_stream *stream,
+                                  const struct cbk_ocl_indexing *indexing, uint32_t update,
+                                  bool *out_done);
+
+/// index [.., depth] to row-major places within `lengths`: `out`, i64, is dense and as many as the
+/// rows of index.
+cbk_status cbk_ocl_index_places(struct cbk_ocl_stream *stream, const char *operation,
+                                const struct cbk_ocl_operand *index, const int64_t *lengths,
+                                const struct cbk_ocl_operand *out);
+
+cbk_status cbk_ocl_gather_nd(struct cbk_ocl_stream *stream, const cbk_op *op);
+cbk_status cbk_ocl_scatter_nd(struct cbk_ocl_stream *stream, const cbk_op *op);
+cbk_status cbk_ocl_one_hot(struct cbk_ocl_stream *stream, const cbk_op *op);
+
+/// A tensor whose first axes have become one. Free `temporary` after the launches that use it.
+struct cbk_ocl_flat {
+    cbk_tensor_meta dense, meta;
+    struct cbk_ocl_operand operand; ///< its metadata is `meta`: do not copy the struct
+    struct cbk_rt_block *temporary;
+};
+
+/// Can `count` leading axes of it be walked with one stride?
+bool cbk_ocl_is_flat(const cbk_tensor_meta *meta, uint32_t count);
+
+/// Makes `count` leading axes one (of length 1 if there are none): a view, or a dense copy where no
+/// stride can express it.
+cbk_status cbk_ocl_flatten(struct cbk_ocl_stream *stream, const struct cbk_ocl_operand *x,
+                           uint32_t count, struct cbk_ocl_flat *out);
+
+/// An update of `x` (NULL: of zeros) into `out`. `indexing` has index and value; `depth` leading axes
+/// of x are seen as one.
+cbk_status cbk_ocl_update(struct cbk_ocl_stream *stream, struct cbk_ocl_indexing *indexing,
+                          const struct cbk_ocl_operand *x, const struct cbk_ocl_operand *out,
+                          uint32_t depth, uint32_t update, uint32_t flags);
 
 void cbk_ocl_gather_programs(cbk_ocl_program_visitor visit, void *user_data);
 void cbk_ocl_scatter_programs(cbk_ocl_program_visitor visit, void *user_data);
+void cbk_ocl_scatter_atomic_programs(cbk_ocl_program_visitor visit, void *user_data);
+void cbk_ocl_index_nd_programs(cbk_ocl_program_visitor visit, void *user_data);
+void cbk_ocl_one_hot_programs(cbk_ocl_program_visitor visit, void *user_data);
 
 /// The integer dtypes that index, as a list that ends with 0.
 extern const cbk_dtype cbk_ocl_index_dtypes[];

@@ -247,7 +247,7 @@ done:
 // ---- either -------------------------------------------------------------------------------------
 
 cbk_status cbk_ocl_scatter(struct cbk_ocl_stream *stream, const struct cbk_ocl_indexing *indexing,
-                           uint32_t update) {
+                           uint32_t update, uint32_t flags) {
     const struct cbk_rt_caps *caps = stream->device->caps;
     const cbk_tensor_meta *x = indexing->x.meta, *value = indexing->y.meta;
     const uint32_t axis = indexing->axis;
@@ -270,6 +270,11 @@ cbk_status cbk_ocl_scatter(struct cbk_ocl_stream *stream, const struct cbk_ocl_i
                     .lanes = caps->is_cpu ? cpu_lanes(caps->float_lanes, x->dtype) : 0,
                     .is_gpu = !caps->is_cpu}};
     struct sort_args sort;
+    if ((flags & CBK_INDEX_UNORDERED) != 0) {
+        bool is_done;
+        cbk_status status = cbk_ocl_scatter_atomic(stream, indexing, update, &is_done);
+        if (status != CBK_OK || is_done) return status;
+    }
     cbk_ocl_index_axes(indexing, false, &scatter.args.axes);
     scatter.program.has_index64 = caps->is_cpu || value->element_count > INT32_MAX - GROUP ||
                                   (stream->device->flags & CBK_INDEX_64) != 0;
@@ -303,11 +308,13 @@ static void visit_dtype(void *context, cbk_dtype dtype) {
     const uint32_t update = visit->program.update;
     const bool is_number =
         dtype < CBK_DTYPE_BOOL && dtype != CBK_DTYPE_F8E4M3 && dtype != CBK_DTYPE_F8E5M2;
+    const bool is_question = (dtype == CBK_DTYPE_BOOL || dtype == CBK_DTYPE_BOOL32) &&
+                             (update == CBK_UPDATE_MIN || update == CBK_UPDATE_MAX);
     const bool is_wide = (dtype == CBK_DTYPE_F16 || dtype == CBK_DTYPE_BF16) &&
                          (update == CBK_UPDATE_ADD || update == CBK_UPDATE_MUL);
     if (update == CBK_UPDATE_ASSIGN)
         visit_forms(visit, cbk_ocl_bits_dtype(dtype), cbk_ocl_bits_dtype(dtype));
-    else if (is_number)
+    else if (is_number || is_question)
         visit_forms(visit, is_wide ? CBK_DTYPE_F32 : dtype, dtype);
 }
 
