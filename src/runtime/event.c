@@ -150,6 +150,9 @@ void cbk_rt_event_destroy(struct cbk_rt_event **handle) {
     *handle = NULL;
     if (!event) return;
     struct cbk_rt_device *device = event->stream->device;
-    if (event->event) (void)device->cl->clReleaseEvent(event->event);
+    // In a forked child the driver's locks may be held by threads that are not there.
+    if (event->event && !cbk_os_is_forked(&device->rt->fork_mark)) {
+        (void)device->cl->clReleaseEvent(event->event);
+    }
     cbk_rt_host_free(device->rt, event, size_of(event));
 }

@@ -61,6 +61,7 @@ static struct cbk_rt_graph *take_recording(struct cbk_rt_stream *stream) {
 }
 
 void cbk_rt_graph_forget(struct cbk_rt_stream *stream) {
+    if (cbk_os_is_forked(&stream->device->rt->fork_mark)) return;
     cbk_os_lock(&stream->mutex);
     struct cbk_rt_graph *graph = take_recording(stream);
     cbk_os_unlock(&stream->mutex);

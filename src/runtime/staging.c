@@ -130,6 +130,7 @@ static void free_pinned(struct cbk_rt_device *device, struct cbk_rt_pinned *pinn
 
 void cbk_rt_staging_free(struct cbk_rt_device *device, void *memory) {
     struct cbk_rt_pinned *found = NULL;
+    if (cbk_os_is_forked(&device->rt->fork_mark)) return; // goes with the process
     cbk_os_lock(&device->mutex);
     for (struct cbk_rt_pinned **at = &device->pinned; *at; at = &(*at)->next) {
         if ((*at)->data != memory) continue;
