@@ -91,32 +91,41 @@ static void note_busy(struct cbk_rt_memory *memory) {
     if (busy > memory->busy_peak) memory->busy_peak = busy;
 }
 
-static bool is_ready(const struct cbk_rt_stream *stream, const struct cbk_rt_chunk *chunk) {
-    return chunk->last_stream == stream ||
-           atomic_load_explicit(&chunk->last_stream->done_batch, memory_order_acquire) >=
-               chunk->last_batch;
+static bool is_ended(const struct cbk_rt_chunk *chunk) {
+    return atomic_load_explicit(&chunk->last_stream->done_batch, memory_order_acquire) >=
+           chunk->last_batch;
 }
 
-/// The smallest fitting chunk. Without `is_pressed` only one that wastes at most a quarter and that
-/// can be used at once.
+static bool is_ready(const struct cbk_rt_stream *stream, const struct cbk_rt_chunk *chunk) {
+    return chunk->last_stream == stream || is_ended(chunk);
+}
+
+/// What a look at the shelf may find: a chunk that wastes at most a quarter and can be used at once,
+/// one whose work may not have ended, or any that is large enough.
+enum search { FIND_READY, FIND_NEAR, FIND_ANY };
+
+/// The smallest fitting chunk.
 static struct cbk_rt_chunk *find_shelved(const struct cbk_rt_stream *stream, uint64_t size,
-                                         bool is_pressed) {
+                                         enum search search) {
     struct cbk_rt_chunk *best = NULL;
-    const uint64_t most = is_pressed ? UINT64_MAX : size + size / 4;
+    const uint64_t most = search == FIND_ANY ? UINT64_MAX : size + size / 4;
     for (struct cbk_rt_chunk *chunk = stream->device->memory.shelf; chunk; chunk = chunk->next) {
         if (chunk->size < size || chunk->size > most) continue;
         if (best && chunk->size >= best->size) continue;
-        if (is_pressed || is_ready(stream, chunk)) best = chunk;
+        if (search != FIND_READY || is_ready(stream, chunk)) best = chunk;
     }
     return best;
 }
 
 void cbk_rt_chunk_shelve(struct cbk_rt_stream *stream, struct cbk_rt_chunk *chunk) {
-    struct cbk_rt_device *device = stream->device;
-    struct cbk_rt_memory *memory = &device->memory;
-    cbk_os_lock(&memory->mutex);
     chunk->last_stream = stream;
     chunk->last_batch = stream->has_open_work ? stream->batch : stream->batch - 1;
+    cbk_rt_chunk_give(stream->device, chunk);
+}
+
+void cbk_rt_chunk_give(struct cbk_rt_device *device, struct cbk_rt_chunk *chunk) {
+    struct cbk_rt_memory *memory = &device->memory;
+    cbk_os_lock(&memory->mutex);
     chunk->previous = NULL;
     chunk->next = memory->shelf;
     if (chunk->next) {
@@ -238,10 +247,10 @@ static cbk_status create_chunk(struct cbk_rt_stream *stream, uint64_t size,
 }
 
 static struct cbk_rt_chunk *take_shelved(struct cbk_rt_stream *stream, uint64_t size,
-                                         bool is_pressed) {
+                                         enum search search) {
     struct cbk_rt_memory *memory = &stream->device->memory;
     cbk_os_lock(&memory->mutex);
-    struct cbk_rt_chunk *chunk = find_shelved(stream, size, is_pressed);
+    struct cbk_rt_chunk *chunk = find_shelved(stream, size, search);
     if (chunk) {
         unshelve(memory, chunk);
         note_busy(memory);
@@ -250,17 +259,38 @@ static struct cbk_rt_chunk *take_shelved(struct cbk_rt_stream *stream, uint64_t 
     return chunk;
 }
 
+/// Before the driver is asked: another stream's chunk may be free without anybody having looked.
+/// The stream's mutex is given back for a while.
+static struct cbk_rt_chunk *take_ended(struct cbk_rt_stream *stream, uint64_t size) {
+    struct cbk_rt_memory *memory = &stream->device->memory;
+    cbk_os_lock(&memory->mutex);
+    const struct cbk_rt_chunk *chunk = find_shelved(stream, size, FIND_NEAR);
+    struct cbk_rt_stream *other = chunk ? chunk->last_stream : NULL;
+    const uint64_t batch = chunk ? chunk->last_batch : 0;
+    cbk_os_unlock(&memory->mutex);
+    if (!other || other == stream) return NULL;
+    cbk_os_unlock(&stream->mutex);
+    cbk_os_lock(&other->mutex);
+    // An open batch has no event to ask; the next one who comes by will know.
+    if (batch == other->batch) (void)cbk_rt_close_batch(other, NULL);
+    cbk_rt_poll_batches(other);
+    cbk_os_unlock(&other->mutex);
+    cbk_os_lock(&stream->mutex);
+    return take_shelved(stream, size, FIND_READY);
+}
+
 cbk_status cbk_rt_chunk_take(struct cbk_rt_stream *stream, uint64_t size, bool is_exact,
                              struct cbk_rt_chunk **out) {
     cl_int code = CL_SUCCESS;
     cbk_status status = CBK_OK;
-    struct cbk_rt_chunk *chunk = is_exact ? NULL : take_shelved(stream, size, false);
+    struct cbk_rt_chunk *chunk = is_exact ? NULL : take_shelved(stream, size, FIND_READY);
 
+    if (!chunk && !is_exact) chunk = take_ended(stream, size);
     if (!chunk) status = create_chunk(stream, size, &chunk, &code);
     if (status == CBK_ERROR_OUT_OF_MEMORY) {
         cbk_rt_reclaim(stream);
         status = CBK_OK;
-        chunk = is_exact ? NULL : take_shelved(stream, size, true);
+        chunk = is_exact ? NULL : take_shelved(stream, size, FIND_ANY);
         if (!chunk) {
             if (code != CL_SUCCESS) cbk_rt_shelf_clear(stream->device);
             status = create_chunk(stream, size, &chunk, &code);
@@ -268,6 +298,7 @@ cbk_status cbk_rt_chunk_take(struct cbk_rt_stream *stream, uint64_t size, bool i
         if (status == CBK_ERROR_OUT_OF_MEMORY) status = fail_full(stream, size, code);
     }
     if (status != CBK_OK) return status;
+    if (chunk->last_stream && is_ended(chunk)) chunk->last_stream = NULL;
     if (chunk->last_stream) {
         status = cbk_rt_wait_for(stream, chunk->last_stream, chunk->last_batch);
         if (status != CBK_OK) {

@@ -410,6 +410,8 @@ cbk_status cbk_rt_chunk_take(struct cbk_rt_stream *stream, uint64_t size, bool i
                              struct cbk_rt_chunk **out);
 /// Puts a chunk on the shelf; work up to the stream's current batch may still use it.
 void cbk_rt_chunk_shelve(struct cbk_rt_stream *stream, struct cbk_rt_chunk *chunk);
+/// The same where `last_stream` and `last_batch` are set already; no mutex needs to be held.
+void cbk_rt_chunk_give(struct cbk_rt_device *device, struct cbk_rt_chunk *chunk);
 /// Hands a chunk back to the driver, now.
 void cbk_rt_chunk_release(struct cbk_rt_device *device, struct cbk_rt_chunk *chunk);
 /// Hands all chunks on the shelf back to the driver.

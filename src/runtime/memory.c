@@ -73,6 +73,12 @@ static cbk_status take_own_chunk(struct cbk_rt_pool *pool, uint64_t size,
     block->chunk = chunk;
     block->size = chunk->size;
     block->is_used = true;
+    // The queue may still have to wait for the chunk's former users, whoever comes next for this.
+    if (chunk->last_stream) {
+        atomic_store_explicit(&block->use_batch,
+                              stream->has_open_work ? stream->batch : stream->batch - 1,
+                              memory_order_relaxed);
+    }
     *out = block;
     return CBK_OK;
 }
@@ -178,6 +184,20 @@ static void push_returned(struct cbk_rt_stream *home, struct cbk_rt_block *block
                                                     memory_order_release, memory_order_relaxed));
 }
 
+/// A chunk that only its home has used need not wait for the home to come by: other streams find it
+/// on the shelf. The node goes the usual way.
+static void shelve_early(struct cbk_rt_device *device, struct cbk_rt_block *block) {
+    struct cbk_rt_chunk *chunk = block->chunk;
+    if (chunk->pool || chunk->is_exact || cbk_os_is_forked(&device->rt->fork_mark) ||
+        atomic_load_explicit(&block->is_shared, memory_order_acquire)) {
+        return;
+    }
+    block->chunk = NULL;
+    chunk->last_stream = block->home;
+    chunk->last_batch = atomic_load_explicit(&block->use_batch, memory_order_relaxed);
+    cbk_rt_chunk_give(device, chunk);
+}
+
 void cbk_rt_free(struct cbk_rt_device *device, struct cbk_rt_block **handle) {
     struct cbk_rt_block *block = *handle;
     *handle = NULL;
@@ -192,6 +212,7 @@ void cbk_rt_free(struct cbk_rt_device *device, struct cbk_rt_block **handle) {
         return;
     }
     count_freed(block);
+    shelve_early(device, block);
     push_returned(block->home, block);
 }
 
@@ -210,11 +231,12 @@ static void take_back(struct cbk_rt_stream *stream, struct cbk_rt_block *block) 
     atomic_store_explicit(&block->is_shared, 0, memory_order_relaxed);
     atomic_store_explicit(&block->use_batch, 0, memory_order_relaxed);
     atomic_store_explicit(&block->write_batch, 0, memory_order_relaxed);
-    if (chunk->pool) {
+    if (chunk && chunk->pool) {
         cbk_rt_pool_give(chunk->pool, block);
         return;
     }
     cbk_rt_node_give(stream, block);
+    if (!chunk) return; // on the shelf already
     if (chunk->is_exact) {
         cbk_rt_chunk_release(stream->device, chunk);
     } else {
@@ -268,7 +290,7 @@ static void release_blocks(struct cbk_rt_stream *stream, struct cbk_rt_pool *poo
 void cbk_rt_stream_memory_finish(struct cbk_rt_stream *stream) {
     struct cbk_rt_block *block = atomic_exchange(&stream->returned, NULL);
     for (; block; block = block->free_next) {
-        if (!block->chunk->pool) cbk_rt_chunk_release(stream->device, block->chunk);
+        if (block->chunk && !block->chunk->pool) cbk_rt_chunk_release(stream->device, block->chunk);
     }
     release_blocks(stream, &stream->pool);
     release_blocks(stream, &stream->persistent);

@@ -182,6 +182,47 @@ static void what_another_stream_holds_unused_is_given_up(void **state) {
     cbk_rt_stream_destroy(&other);
 }
 
+/// Large blocks that one stream has freed serve another one, once their work is done, without the
+/// driver being asked and without the first stream doing anything.
+static void freed_memory_serves_other_streams(void **state) {
+    struct test_runtime *side = *state;
+    enum { BYTES = 30 * MIB, STREAMS = 4 };
+    struct cbk_rt_stream *others[STREAMS] = {NULL};
+    struct test_small small[STREAMS];
+    struct cbk_rt_block *x = NULL;
+    for (int s = 0; s < STREAMS; s++) {
+        assert_ok(cbk_rt_stream_create(side->device, &others[s]));
+        test_small_open(&small[s], others[s]);
+    }
+    assert_ok(cbk_rt_alloc(others[0], BYTES, &x));
+    assert_ok(test_small_fill(&small[0], x, 100, 1));
+    assert_ok(cbk_rt_sync(others[0]));
+    const uint64_t asked = test_runtime_counters(side).driver_allocations;
+    for (int i = 1; i < 40; i++) {
+        const int to = i % STREAMS;
+        cbk_rt_free(side->device, &x);
+        assert_ok(cbk_rt_alloc(others[to], BYTES - (uint64_t)i, &x));
+        assert_ok(test_small_fill(&small[to], x, 100, i));
+        struct cbk_rt_event *event = NULL; // as the caller learns that it is done
+        assert_ok(cbk_rt_event_create(others[to], &event));
+        assert_ok(cbk_rt_event_wait(event));
+        cbk_rt_event_destroy(&event);
+    }
+    assert_int_equal(test_runtime_counters(side).driver_allocations, asked);
+    assert_int_equal(usage(side).allocation_count, 1);
+    // Work that is still running keeps its memory.
+    assert_ok(test_small_slow_add(&small[3], x, x, 100, 1));
+    cbk_rt_free(side->device, &x);
+    struct cbk_rt_block *y = NULL;
+    assert_ok(cbk_rt_alloc(others[1], BYTES, &y));
+    assert_ok(test_small_fill(&small[1], y, 100, 77));
+    test_small_expect(&small[1], y, 100, 77);
+    cbk_rt_free(side->device, &y);
+    for (int s = 0; s < STREAMS; s++) cbk_rt_stream_destroy(&others[s]);
+    assert_ok(cbk_rt_memory_cleanup(side->device));
+    assert_int_equal(usage(side).reserved_bytes, 0);
+}
+
 static void a_refusing_driver_is_asked_once_more(void **state) {
     struct test_runtime *side = *state;
     struct cbk_rt_block *x = NULL;
@@ -296,6 +337,7 @@ int main(void) {
         WITH_SIDE(varying_sizes_stay_bounded),
         WITH_SIDE(the_budget_is_kept),
         WITH_SIDE(what_another_stream_holds_unused_is_given_up),
+        WITH_SIDE(freed_memory_serves_other_streams),
         WITH_SIDE(a_refusing_driver_is_asked_once_more),
         WITH_SIDE(without_host_memory_nothing_is_lost),
         WITH_SIDE(persistent_blocks_are_exact),
