@@ -29,6 +29,7 @@ enum {
     CBK_FAMILY_RANDOM = 0x0f,
     CBK_FAMILY_ACTIVATION_BACKWARD = 0x10,
     CBK_FAMILY_SCAN = 0x12,
+    CBK_FAMILY_SORT = 0x13,
     CBK_FAMILY_COMPACT = 0x14
 };
 
@@ -251,6 +252,16 @@ enum {
     CBK_OP_CUMPROD = 0x1201,
     CBK_OP_CUMMAX = 0x1202,
     CBK_OP_CUMMIN = 0x1203,
+
+    // sorting
+    CBK_OP_SORT = 0x1300,
+    CBK_OP_ARGSORT = 0x1301,
+    CBK_OP_SORT_WITH_INDICES = 0x1302,
+    CBK_OP_TOPK = 0x1303,
+    CBK_OP_ARGTOPK = 0x1304,
+    CBK_OP_TOPK_WITH_INDICES = 0x1305,
+    CBK_OP_MEDIAN = 0x1306,
+    CBK_OP_QUANTILE = 0x1307,
 
     // compaction: as many results as a mask has hits
     CBK_OP_ARGWHERE = 0x1401,
@@ -514,6 +525,46 @@ typedef struct cbk_scan_params {
     uint32_t reversed;   ///< 1: from the end of the axis to its start
     cbk_dtype out_dtype; ///< cumsum, cumprod; 0: the input's
 } cbk_scan_params;
+
+typedef struct cbk_sort_params {
+    uint32_t struct_size;
+    int32_t axis;
+    uint32_t descending; ///< 1: the greatest first
+    cbk_dtype out_dtype; ///< of indices; 0: the device's default int
+} cbk_sort_params;
+
+typedef struct cbk_topk_params {
+    uint32_t struct_size;
+    int32_t axis;
+    int64_t k;           ///< elements to keep
+    uint32_t ascending;  ///< 1: the k least, the least first
+    cbk_dtype out_dtype; ///< of indices; 0: the device's default int
+} cbk_topk_params;
+
+typedef struct cbk_median_params {
+    uint32_t struct_size;
+    int32_t axis;
+    uint32_t drop_axis; ///< 0: the axis stays with length 1; 1: it goes
+} cbk_median_params;
+
+/// Between the elements i and i + 1 of the sorted row that q * (length - 1) falls between.
+enum {
+    CBK_QUANTILE_LINEAR = 0,
+    CBK_QUANTILE_LOWER = 1,
+    CBK_QUANTILE_HIGHER = 2,
+    CBK_QUANTILE_NEAREST = 3, ///< halfway: the even position
+    CBK_QUANTILE_MIDPOINT = 4
+};
+
+typedef struct cbk_quantile_params {
+    uint32_t struct_size;
+    int32_t axis;
+    uint32_t drop_axis;     ///< 0: the axis stays with length 1; 1: it goes
+    uint32_t interpolation; ///< CBK_QUANTILE_*
+    uint32_t count;         ///< of q; 0: q[0] alone, and the result gets no axis for it
+    uint32_t reserved;
+    double q[CBK_MAX_RANK]; ///< 0 <= q <= 1
+} cbk_quantile_params;
 
 #ifdef __cplusplus
 }

@@ -197,6 +197,10 @@ union cbk_params {
     cbk_scan_params scan;
     cbk_pad_params pad;
     cbk_roll_params roll;
+    cbk_sort_params sort;
+    cbk_topk_params topk;
+    cbk_median_params median;
+    cbk_quantile_params quantile;
 };
 
 /// One operation between validation and execution. Rows read inputs, normalise `params` in place

@@ -122,6 +122,11 @@ cbk_status cbk_infer_axis(const struct cbk_inference *inference, int32_t *in_out
     return cbk_check_axis(*in_out_axis, cbk_input(inference, 0)->rank, in_out_axis);
 }
 
+cbk_status cbk_infer_flag(uint32_t value, const char *what) {
+    if (value <= 1) return CBK_OK;
+    return cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "%s is %u, not 0 or 1", what, (unsigned)value);
+}
+
 cbk_status cbk_infer_scalar(const cbk_scalar *scalar, const char *what) {
     if (scalar->kind >= CBK_SCALAR_FLOAT && scalar->kind <= CBK_SCALAR_UINT) return CBK_OK;
     return cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "%s has kind %u: it is left out or unknown",

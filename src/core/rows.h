@@ -52,7 +52,7 @@ extern const struct cbk_family cbk_view_family, cbk_unary_family, cbk_binary_fam
     cbk_binary_scalar_family, cbk_compare_family, cbk_compare_scalar_family, cbk_ternary_family,
     cbk_cast_family, cbk_create_family, cbk_move_family, cbk_reduce_family, cbk_softmax_family,
     cbk_matmul_family, cbk_index_family, cbk_random_family, cbk_activation_backward_family;
-extern const struct cbk_family cbk_compact_family, cbk_scan_family;
+extern const struct cbk_family cbk_compact_family, cbk_scan_family, cbk_sort_family;
 
 #define CBK_FAMILY(name, rows_of_it)                                                               \
     const struct cbk_family name = {rows_of_it, sizeof(rows_of_it) / sizeof *(rows_of_it)}
@@ -99,6 +99,9 @@ cbk_status cbk_infer_fits(int64_t value, cbk_dtype dtype, const char *what);
 
 /// An axis of input 0.
 cbk_status cbk_infer_axis(const struct cbk_inference *inference, int32_t *in_out_axis);
+
+/// 0 or 1; `what` names it in the message.
+cbk_status cbk_infer_flag(uint32_t value, const char *what);
 
 /// A scalar that must be given.
 cbk_status cbk_infer_scalar(const cbk_scalar *scalar, const char *what);

@@ -1,11 +1,6 @@
 // rows_scan.c: scans along one axis.
 #include "rows.h"
 
-static cbk_status check_flag(uint32_t value, const char *what) {
-    if (value <= 1) return CBK_OK;
-    return cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "%s is %u, not 0 or 1", what, (unsigned)value);
-}
-
 static cbk_status infer_scan(struct cbk_inference *inference) {
     cbk_dtype dtype = cbk_input(inference, 0)->dtype;
     cbk_scan_params *params = &inference->params.scan;
@@ -18,8 +13,8 @@ static cbk_status infer_scan(struct cbk_inference *inference) {
         status = cbk_infer_dtype_in(params->out_dtype, keeps_dtype ? CBK_BIT(dtype) : alike,
                                     "out_dtype");
     }
-    if (status == CBK_OK) status = check_flag(params->exclusive, "exclusive");
-    if (status == CBK_OK) status = check_flag(params->reversed, "reversed");
+    if (status == CBK_OK) status = cbk_infer_flag(params->exclusive, "exclusive");
+    if (status == CBK_OK) status = cbk_infer_flag(params->reversed, "reversed");
     if (status == CBK_OK) status = cbk_infer_axis(inference, &params->axis);
     return status != CBK_OK ? status : cbk_infer_like(inference, params->out_dtype);
 }

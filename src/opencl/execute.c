@@ -21,6 +21,7 @@ static const cbk_ocl_launcher launchers[] = {
     [CBK_FAMILY_ACTIVATION_BACKWARD] = cbk_ocl_activation_backward,
     [CBK_FAMILY_COMPACT]        = cbk_ocl_compact,
     [CBK_FAMILY_SCAN]           = cbk_ocl_scan,
+    [CBK_FAMILY_SORT]           = cbk_ocl_sort,
 };
 // clang-format on
 

@@ -23,6 +23,7 @@ static const cbk_ref_family families[] = {
     [CBK_FAMILY_ACTIVATION_BACKWARD] = cbk_ref_activation_backward,
     [CBK_FAMILY_COMPACT] = cbk_ref_compact,
     [CBK_FAMILY_SCAN] = cbk_ref_scan,
+    [CBK_FAMILY_SORT] = cbk_ref_sort,
 };
 
 static const char *name(void *self) {

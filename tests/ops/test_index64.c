@@ -90,6 +90,13 @@ static void add_reductions(struct test_list *list, enum test_view view) {
     spec.tolerance.closeness = TEST_BITS;
     test_set_params(&spec, scan, .axis = view % 3, .reversed = view % 2);
     add(list, spec, "");
+    spec.opcode = CBK_OP_ARGSORT;
+    spec.inputs[0] = test_input(CBK_DTYPE_I16, view, TEST_EDGES, 3, 3, 40, 30);
+    test_set_params(&spec, sort, .axis = view % 3, .descending = view % 2);
+    add(list, spec, "");
+    spec.inputs[0] = test_input(CBK_DTYPE_I16, view, TEST_EDGES, 2, 2, 9000);
+    spec.params.sort.axis = 1;
+    add(list, spec, "");
     spec.opcode = CBK_OP_MATMUL;
     spec.input_count = 2;
     spec.params_size = 0;

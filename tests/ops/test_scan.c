@@ -124,7 +124,8 @@ int main(void) {
     struct test_list list = {0};
     cbk_dtype dtypes[20];
     for (cbk_opcode opcode = CBK_OP_CUMSUM; opcode <= CBK_OP_CUMMIN; opcode++) {
-        uint32_t row = opcode & 0xff, count = test_pick_dtypes(test_numbers, 1 + row * 2, 2, dtypes);
+        uint32_t row = opcode & 0xff,
+                 count = test_pick_dtypes(test_numbers, 1 + row * 2, 2, dtypes);
         for (uint32_t d = 0; d < count; d++) add_forms(&list, opcode, dtypes[d], row * 3 + d);
     }
     add_wider_outputs(&list);

@@ -50,6 +50,10 @@ union test_params {
     cbk_roll_params roll;
     cbk_compact_params compact;
     cbk_scan_params scan;
+    cbk_sort_params sort;
+    cbk_topk_params topk;
+    cbk_median_params median;
+    cbk_quantile_params quantile;
 };
 
 struct test_spec {

@@ -71,6 +71,10 @@ struct row {
         cbk_embedding_backward_params embedding_backward;
         cbk_one_hot_params one_hot;
         cbk_roll_params roll;
+        cbk_sort_params sort;
+        cbk_topk_params topk;
+        cbk_median_params median;
+        cbk_quantile_params quantile;
     } params;
 };
 
@@ -288,6 +292,38 @@ static const struct row rows[] = {
     NO_WITH(CUMMIN, "f32[3]", INVALID_ARGUMENT, "exclusive is 2", WITH(scan, 0, 2, 0, 0)),
     NO_WITH(CUMMIN, "f32[3]", INVALID_ARGUMENT, "reversed is 3", WITH(scan, 0, 0, 3, 0)),
     NO(CUMSUM, "bool[3]", DTYPE, "cumsum: dtype is bool"),
+
+    // sorting
+    OK_WITH(SORT, "f32[2,3]", "f32[2,3]", WITH(sort, -1, 1, 0)),
+    OK_WITH(ARGSORT, "bool[2,0]", "i64[2,0]", WITH(sort, 1, 0, 0)),
+    OK_WITH(ARGSORT, "f16[200]", "u8[200]", WITH(sort, 0, 0, U8)),
+    NO_WITH(ARGSORT, "f16[200]", OVERFLOW, "index 199 does not fit out_dtype i8",
+            WITH(sort, 0, 0, I8)),
+    NO_WITH(ARGSORT, "f16[2]", DTYPE, "out_dtype is f32", WITH(sort, 0, 0, F32)),
+    NO_WITH(SORT, "f32[2,3]", AXIS, "sort: axis 2 of a tensor of rank 2", WITH(sort, 2, 0, 0)),
+    NO_WITH(SORT, "f32[2]", INVALID_ARGUMENT, "descending is 2", WITH(sort, 0, 2, 0)),
+    NO(SORT, "f8e4m3[2]", DTYPE, "sort: dtype is f8e4m3"),
+    OK_WITH(TOPK, "f32[2,3]", "f32[2,2]", WITH(topk, 1, 2, 0, 0)),
+    OK_WITH(ARGTOPK, "f32[2,3]", "i32[0,3]", WITH(topk, 0, 0, 0, I32)),
+    NO_WITH(TOPK, "f32[2,3]", SHAPE, "topk: k is 4 for an axis of length 3",
+            WITH(topk, 1, 4, 0, 0)),
+    NO_WITH(TOPK, "f32[2,3]", SHAPE, "k is -1", WITH(topk, 1, -1, 0, 0)),
+    NO_WITH(TOPK, "f32[0,3]", SHAPE, "axis 0 of [0,3] is empty: it has no topk",
+            WITH(topk, 0, 0, 0, 0)),
+    NO_WITH(TOPK, "f32[3]", INVALID_ARGUMENT, "ascending is 2", WITH(topk, 0, 1, 2, 0)),
+    OK_WITH(MEDIAN, "i8[2,3]", "i8[2,1]", WITH(median, 1, 0)),
+    OK_WITH(MEDIAN, "f32[2,3]", "f32[3]", WITH(median, 0, 1)),
+    NO_WITH(MEDIAN, "f32[2,0]", SHAPE, "it has no median", WITH(median, 1, 0)),
+    NO_WITH(MEDIAN, "bool[2]", DTYPE, "median: dtype is bool", WITH(median, 0, 0)),
+    OK_WITH(QUANTILE, "f16[2,3]", "f16[2,1]", WITH(quantile, 1, 0, 0, 0, 0, {0.5})),
+    OK_WITH(QUANTILE, "f64[2,3]", "f64[2,3]", WITH(quantile, 0, 1, 4, 2, 0, {0.5, 1})),
+    NO_WITH(QUANTILE, "f32[2]", INVALID_ARGUMENT, "q[1] is 1.5, outside 0 .. 1",
+            WITH(quantile, 0, 0, 0, 2, 0, {0.5, 1.5})),
+    NO_WITH(QUANTILE, "f32[2]", INVALID_ARGUMENT, "interpolation is 5",
+            WITH(quantile, 0, 0, 5, 0, 0, {0.5})),
+    NO_WITH(QUANTILE, "f32[2]", INVALID_ARGUMENT, "9 quantiles are over 8",
+            WITH(quantile, 0, 0, 0, 9, 0, {0.5})),
+    NO_WITH(QUANTILE, "i32[2]", DTYPE, "quantile: dtype is i32", WITH(quantile, 0)),
 
     // reductions
     OK(SUM, "f32[2,3]", "f32[]"),

@@ -87,6 +87,7 @@ static const char *const families[] = {
     "Gradients of activations",
     [CBK_FAMILY_COMPACT] = "Compaction",
     [CBK_FAMILY_SCAN] = "Scans",
+    [CBK_FAMILY_SORT] = "Sorting",
 };
 
 static void append_dtypes(uint64_t dtypes, char *text) {

@@ -32,6 +32,7 @@ static const struct {
     {CBK_OP_RELU_BACKWARD, 22},
     {CBK_OP_ARGWHERE, 2},
     {CBK_OP_CUMSUM, 4},
+    {CBK_OP_SORT, 8},
 };
 // clang-format on
 

@@ -85,3 +85,12 @@ void cbk_ocl_move_last(const cbk_tensor_meta *from, uint32_t axis, cbk_tensor_me
     out->shape[from->rank - 1] = from->shape[axis];
     out->strides[from->rank - 1] = from->strides[axis];
 }
+
+bool cbk_ocl_is_dense(const cbk_tensor_meta *meta) {
+    int64_t stride = 1;
+    for (uint32_t i = meta->rank; i-- > 0;) {
+        if (meta->shape[i] != 1 && meta->strides[i] != stride) return false;
+        stride *= meta->shape[i];
+    }
+    return true;
+}

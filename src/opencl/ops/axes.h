@@ -28,6 +28,9 @@ void cbk_ocl_axes_beside(const cbk_tensor_meta *x, const cbk_tensor_meta *y, uin
 /// `from` with `axis` moved to the end.
 void cbk_ocl_move_last(const cbk_tensor_meta *from, uint32_t axis, cbk_tensor_meta *out);
 
+/// Row-major without gaps? Axes of length 1 have no say.
+bool cbk_ocl_is_dense(const cbk_tensor_meta *meta);
+
 /// True if offsets within these axes, or their count, do not fit 31 bits.
 bool cbk_ocl_axes_are_long(const struct cbk_ocl_axes *axes);
 

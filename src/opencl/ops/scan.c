@@ -4,6 +4,7 @@
 /// decided here - which kernel, how many work-items - changes who does which part of it.
 #include "axes.h"
 #include "pointwise.h"
+#include "radix.h"
 
 #define TILE 16384       ///< elements of a tile whose accumulators have 4 bytes; else half of it
 #define STRIP 256        ///< most columns of a strip, CPU form
@@ -218,25 +219,24 @@ static cbk_status launch(struct scan *scan, enum phase phase, struct cbk_rt_bloc
 
 static cbk_status run(struct scan *scan);
 
-/// What comes before each tile: the exclusive scan of the tiles' totals.
-static cbk_status scan_totals(const struct scan *scan, struct cbk_rt_block *totals,
-                              struct cbk_rt_block *before) {
-    const uint32_t size = cbk_dtype_size(scan->program.accumulator);
-    const int64_t tiles = scan->args.tiles;
-    struct scan inner = {.stream = scan->stream,
-                         .program = scan->program,
-                         .x = totals,
-                         .y = before,
-                         .args = {.length = tiles,
-                                  .x_stride = 1,
-                                  .y_stride = 1,
-                                  .x_offset = (int64_t)(cbk_rt_block_offset(totals) / size),
-                                  .y_offset = (int64_t)(cbk_rt_block_offset(before) / size),
-                                  .exclusive = 1}};
-    inner.program.x = inner.program.y = scan->program.accumulator;
-    cbk_ocl_axes_init(&inner.args.kept);
-    cbk_ocl_axes_add(&inner.args.kept, scan->args.kept.count, tiles, tiles);
-    return run(&inner);
+/// Exclusive sums of dense rows.
+static cbk_status scan_exclusive(struct cbk_ocl_stream *stream, const struct program *program,
+                                 int64_t rows, int64_t length, struct cbk_ocl_span x,
+                                 struct cbk_ocl_span y) {
+    struct scan scan = {.stream = stream,
+                        .program = *program,
+                        .x = x.block,
+                        .y = y.block,
+                        .args = {.length = length,
+                                 .x_stride = 1,
+                                 .y_stride = 1,
+                                 .x_offset = x.offset,
+                                 .y_offset = y.offset,
+                                 .exclusive = 1}};
+    scan.program.x = scan.program.y = program->accumulator;
+    cbk_ocl_axes_init(&scan.args.kept);
+    cbk_ocl_axes_add(&scan.args.kept, rows, length, length);
+    return run(&scan);
 }
 
 static cbk_status run(struct scan *scan) {
@@ -250,12 +250,22 @@ static cbk_status run(struct scan *scan) {
     RT_TRY(cbk_rt_alloc(scan->stream->rt, bytes, &totals));
     RT_TRY(launch(scan, PHASE_TOTALS, totals));
     RT_TRY(cbk_rt_alloc(scan->stream->rt, bytes, &before));
-    RT_TRY(scan_totals(scan, totals, before));
+    RT_TRY(scan_exclusive(scan->stream, &scan->program, scan->args.kept.count, scan->args.tiles,
+                          cbk_ocl_span(totals, scan->program.accumulator),
+                          cbk_ocl_span(before, scan->program.accumulator)));
     RT_TRY(launch(scan, PHASE_REST, before));
 done:
     cbk_rt_free(scan->stream->device->rt, &before);
     cbk_rt_free(scan->stream->device->rt, &totals);
     return status;
+}
+
+cbk_status cbk_ocl_scan_counts(struct cbk_ocl_stream *stream, cbk_dtype dtype, int64_t rows,
+                               int64_t length, struct cbk_ocl_span counts,
+                               struct cbk_ocl_span before) {
+    const struct program program = {
+        .op = CBK_OP_CUMSUM & 0xff, .accumulator = dtype, .is_gpu = !stream->device->caps->is_cpu};
+    return scan_exclusive(stream, &program, rows, length, counts, before);
 }
 
 // ---- views that suit neither kernel -------------------------------------------------------------

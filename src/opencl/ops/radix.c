@@ -1,0 +1,248 @@
+/// radix.c: launches of kernels/radix_cpu.cl and kernels/radix_gpu.cl.
+#include "axes.h"
+#include "pointwise.h"
+#include "radix.h"
+
+#define GROUP 256
+#define DIGIT_BITS 8
+#define DIGITS 256
+#define LEAST_CHUNK 4096      ///< elements of a chunk, CPU form
+#define MOST_TILES 8          ///< of a chunk, GPU form
+#define WIDE_LOCAL (48 << 10) ///< bytes of local memory that 16 elements per work-item need
+
+enum { READS_PLACES = 1, WRITES_VALUES = 2, WRITES_PLACES = 4, WRITES_INDICES = 8 };
+
+/// As in kernels/include/radix.clh.
+struct radix_args {
+    int64_t in, out, places_in, places_out, indices, counts;
+    int64_t rows, length, chunk_length, chunks, shift, what;
+    uint64_t flip;
+};
+
+struct cbk_ocl_span cbk_ocl_span(struct cbk_rt_block *block, cbk_dtype dtype) {
+    return (struct cbk_ocl_span){
+        .block = block, .offset = (int64_t)(cbk_rt_block_offset(block) / cbk_dtype_size(dtype))};
+}
+
+// ---- programs -----------------------------------------------------------------------------------
+
+struct program {
+    cbk_dtype x, place, index;
+    bool is_gpu, has_places;
+    uint32_t elements; ///< of a work-item, GPU form
+};
+
+static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines) {
+    const struct program *program = spec->context;
+    cbk_rt_text_add(
+        defines, " -DX=%s -DB=%s -DPLACE=%s -DHAS_PLACES=%d -DI=%s", cbk_ocl_dtype_word(program->x),
+        cbk_ocl_dtype_word(cbk_ocl_bits_dtype(program->x)), cbk_ocl_dtype_word(program->place),
+        program->has_places, cbk_ocl_dtype_word(program->index));
+    if (program->is_gpu) cbk_rt_text_add(defines, " -DK=%u", (unsigned)program->elements);
+}
+
+static struct cbk_rt_spec make_spec(const struct program *program, const char *entry) {
+    return (struct cbk_rt_spec){
+        .source = program->is_gpu ? &cbk_kernel_radix_gpu : &cbk_kernel_radix_cpu,
+        .entry = entry,
+        .key = {(uint64_t)program->x | (uint64_t)program->place << 8 |
+                    (uint64_t)program->index << 16 | (uint64_t)program->has_places << 24,
+                program->elements},
+        .describe = describe,
+        .context = program};
+}
+
+// ---- one sort -----------------------------------------------------------------------------------
+
+/// Room for what passes write that is no result.
+struct work {
+    struct cbk_rt_block *elements[2], *places[2], *counts, *before;
+};
+
+struct sort {
+    const struct cbk_ocl_radix *of;
+    struct program program;
+    struct radix_args args;
+    struct work work;
+    uint32_t passes;
+};
+
+static void free_work(struct sort *sort) {
+    struct cbk_rt_device *device = sort->of->stream->device->rt;
+    for (int i = 0; i < 2; i++) {
+        cbk_rt_free(device, &sort->work.elements[i]);
+        cbk_rt_free(device, &sort->work.places[i]);
+    }
+    cbk_rt_free(device, &sort->work.counts);
+    cbk_rt_free(device, &sort->work.before);
+}
+
+static void plan(struct sort *sort) {
+    const struct cbk_rt_caps *caps = sort->of->stream->device->caps;
+    struct radix_args *args = &sort->args;
+    const int64_t units = (int64_t)caps->compute_units;
+    if (sort->program.is_gpu) {
+        const int64_t tile = GROUP * (int64_t)sort->program.elements;
+        const int64_t tiles = cbk_ocl_divide_up(args->length, tile);
+        args->chunk_length = tile * cbk_ocl_clamp(tiles * args->rows / (16 * units), 1, MOST_TILES);
+    } else {
+        const int64_t most = cbk_ocl_divide_up(args->length, LEAST_CHUNK);
+        const int64_t wanted = cbk_ocl_divide_up(4 * units, args->rows);
+        args->chunk_length =
+            cbk_ocl_divide_up(args->length, cbk_ocl_clamp(wanted, 1, most > 1 ? most : 1));
+    }
+    args->chunks = cbk_ocl_divide_up(args->length, args->chunk_length);
+}
+
+/// An even number of passes goes to and fro between a temporary and the values, if those are
+/// wanted; else two temporaries are needed for more than two passes.
+static cbk_status alloc_work(struct sort *sort) {
+    const struct cbk_ocl_radix *of = sort->of;
+    struct cbk_rt_stream *rt = of->stream->rt;
+    const uint64_t count = (uint64_t)(of->rows * of->length);
+    const uint64_t element_bytes = count * cbk_dtype_size(of->dtype);
+    const uint64_t place_size = cbk_dtype_size(sort->program.place);
+    const uint64_t count_bytes = (uint64_t)(of->rows * sort->args.chunks) * DIGITS * place_size;
+    const bool is_even = sort->passes % 2 == 0;
+    cbk_status status = CBK_OK;
+    if (sort->passes > 1) RT_TRY(cbk_rt_alloc(rt, element_bytes, &sort->work.elements[0]));
+    if (sort->passes > 2 && !(is_even && of->values.block != NULL))
+        RT_TRY(cbk_rt_alloc(rt, element_bytes, &sort->work.elements[1]));
+    for (uint32_t i = 0; sort->program.has_places && i < 2 && i + 1 < sort->passes; i++)
+        RT_TRY(cbk_rt_alloc(rt, count * place_size, &sort->work.places[i]));
+    RT_TRY(cbk_rt_alloc(rt, count_bytes, &sort->work.counts));
+    RT_TRY(cbk_rt_alloc(rt, count_bytes, &sort->work.before));
+done:
+    return status;
+}
+
+/// Where pass `pass` writes elements. The last one may have nowhere to.
+static struct cbk_ocl_span elements_of(const struct sort *sort, uint32_t pass) {
+    struct cbk_rt_block *temporary = sort->work.elements[pass & 1];
+    if (pass + 1 == sort->passes || temporary == NULL) return sort->of->values;
+    return cbk_ocl_span(temporary, sort->of->dtype);
+}
+
+static cbk_status make_launch(struct sort *sort, const char *entry, struct cbk_rt_launch *launch) {
+    const size_t local = sort->program.is_gpu ? GROUP : 1;
+    struct cbk_rt_spec spec = make_spec(&sort->program, entry);
+    *launch = (struct cbk_rt_launch){
+        .operation = sort->of->operation,
+        .dimensions = 1,
+        .global = {(size_t)(sort->of->rows * sort->args.chunks) * local, 1, 1},
+        .local = {local, 1, 1}};
+    return cbk_rt_kernel(sort->of->stream->rt, &spec, &launch->kernel);
+}
+
+static cbk_status count_digits(struct sort *sort, struct cbk_ocl_span in) {
+    struct cbk_ocl_span counts = cbk_ocl_span(sort->work.counts, sort->program.place);
+    struct cbk_ocl_span before = cbk_ocl_span(sort->work.before, sort->program.place);
+    struct cbk_rt_launch launch;
+    cbk_status status = make_launch(sort, "radix_count", &launch);
+    if (status != CBK_OK) return status;
+    sort->args.in = in.offset;
+    sort->args.counts = counts.offset;
+    cbk_rt_arg_block(&launch, in.block, CBK_RT_READ);
+    cbk_rt_arg_block(&launch, counts.block, CBK_RT_WRITE);
+    cbk_rt_arg_value(&launch, &sort->args, sizeof sort->args);
+    status = cbk_rt_launch(sort->of->stream->rt, &launch);
+    if (status != CBK_OK) return status;
+    sort->args.counts = before.offset;
+    return cbk_ocl_scan_counts(sort->of->stream, sort->program.place, sort->of->rows,
+                               DIGITS * sort->args.chunks, counts, before);
+}
+
+static void add_span(struct cbk_rt_launch *launch, struct cbk_ocl_span span,
+                     struct cbk_ocl_span fallback, uint32_t access) {
+    cbk_rt_arg_block(launch, span.block != NULL ? span.block : fallback.block,
+                     span.block != NULL ? access : CBK_RT_READ);
+}
+
+static cbk_status move(struct sort *sort, uint32_t pass, struct cbk_ocl_span in) {
+    const bool is_last = pass + 1 == sort->passes;
+    const cbk_dtype place = sort->program.place;
+    struct radix_args *args = &sort->args;
+    struct cbk_ocl_span none = {NULL, 0}, out = elements_of(sort, pass);
+    struct cbk_ocl_span from = none, to = none, indices = is_last ? sort->of->indices : none;
+    if (sort->program.has_places && pass > 0)
+        from = cbk_ocl_span(sort->work.places[(pass - 1) & 1], place);
+    if (sort->program.has_places && !is_last) to = cbk_ocl_span(sort->work.places[pass & 1], place);
+    args->in = in.offset;
+    args->out = out.offset;
+    args->places_in = from.offset;
+    args->places_out = to.offset;
+    args->indices = indices.offset;
+    args->what = (from.block != NULL ? READS_PLACES : 0) | (out.block != NULL ? WRITES_VALUES : 0) |
+                 (to.block != NULL ? WRITES_PLACES : 0) |
+                 (indices.block != NULL ? WRITES_INDICES : 0);
+    struct cbk_rt_launch launch;
+    cbk_status status = make_launch(sort, "radix_move", &launch);
+    if (status != CBK_OK) return status;
+    cbk_rt_arg_block(&launch, in.block, CBK_RT_READ);
+    add_span(&launch, out, in, CBK_RT_WRITE);
+    add_span(&launch, from, in, CBK_RT_READ);
+    add_span(&launch, to, in, CBK_RT_WRITE);
+    add_span(&launch, indices, in, CBK_RT_WRITE);
+    cbk_rt_arg_block(&launch, sort->work.before, CBK_RT_READ);
+    cbk_rt_arg_value(&launch, args, sizeof *args);
+    return cbk_rt_launch(sort->of->stream->rt, &launch);
+}
+
+cbk_status cbk_ocl_radix_sort(const struct cbk_ocl_radix *of) {
+    const struct cbk_rt_caps *caps = of->stream->device->caps;
+    const uint32_t bits = of->key_bits != 0 ? of->key_bits : 8 * cbk_dtype_size(of->dtype);
+    const bool is_long = of->length >= UINT32_MAX || (of->stream->device->flags & CBK_INDEX_64);
+    const bool is_roomy = caps->local_memory_bytes >= WIDE_LOCAL && !is_long;
+    struct sort sort = {.of = of,
+                        .program = {.x = of->dtype,
+                                    .place = is_long ? CBK_DTYPE_U64 : CBK_DTYPE_U32,
+                                    .index = of->indices.block ? of->index_dtype : CBK_DTYPE_U32,
+                                    .is_gpu = !caps->is_cpu,
+                                    .has_places = of->indices.block != NULL},
+                        .args = {.rows = of->rows,
+                                 .length = of->length,
+                                 .flip = of->is_descending ? UINT64_MAX : 0},
+                        .passes = (bits + DIGIT_BITS - 1) / DIGIT_BITS};
+    struct cbk_ocl_span in = of->in;
+    cbk_status status = CBK_OK;
+    if (sort.program.is_gpu)
+        sort.program.elements = is_roomy && cbk_dtype_size(of->dtype) < 8 ? 16 : 8;
+    plan(&sort);
+    RT_TRY(alloc_work(&sort));
+    for (uint32_t pass = 0; pass < sort.passes; pass++) {
+        sort.args.shift = DIGIT_BITS * (int64_t)pass;
+        RT_TRY(count_digits(&sort, in));
+        RT_TRY(move(&sort, pass, in));
+        in = elements_of(&sort, pass);
+    }
+done:
+    free_work(&sort);
+    return status;
+}
+
+// ---- the list of all programs -------------------------------------------------------------------
+
+struct visit {
+    cbk_ocl_program_visitor visit;
+    void *user_data;
+};
+
+static void visit_dtype(void *context, cbk_dtype dtype) {
+    const struct visit *visit = context;
+    for (int form = 0; form < 8; form++) {
+        struct program program = {.x = dtype,
+                                  .place = (form & 1) != 0 ? CBK_DTYPE_U64 : CBK_DTYPE_U32,
+                                  .index = CBK_DTYPE_I64,
+                                  .has_places = (form & 2) != 0,
+                                  .is_gpu = (form & 4) != 0};
+        if (program.is_gpu)
+            program.elements = cbk_dtype_size(dtype) < 8 && (form & 1) == 0 ? 16 : 8;
+        struct cbk_rt_spec spec = make_spec(&program, "radix_move");
+        visit->visit(visit->user_data, &spec);
+    }
+}
+
+void cbk_ocl_radix_programs(cbk_ocl_program_visitor visit, void *user_data) {
+    struct visit context = {visit, user_data};
+    cbk_ocl_each_row_dtype(CBK_OP_SORT, visit_dtype, &context);
+}
