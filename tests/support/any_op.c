@@ -349,14 +349,21 @@ static void make_operands(struct making *m, int attempt) {
     }
 }
 
-/// Zeros, which are the defaults, then small numbers here and there.
+/// Zeros, which are the defaults, then small numbers here and there: seldom where they might be the
+/// upper half of a wide one. What has the size of a scalar is taken for one.
 static void make_words(struct making *m, int attempt) {
     const uint32_t size = m->op->info->params_size;
     if (size == 0 || size > sizeof m->op->params) return;
     unsigned char *params = start_params(m, size);
+    if (size == sizeof(cbk_scalar_params)) {
+        cbk_scalar_params scalar = CBK_INIT(cbk_scalar_params);
+        scalar.scalar = any_scalar(m->dtype, m->seed);
+        memcpy(params, &scalar, sizeof scalar);
+        return;
+    }
     for (uint32_t at = 4; attempt > KNOWN_ATTEMPTS && at + 4 <= size; at += 4) {
         const uint32_t number = (uint32_t)below(m->seed, 4);
-        if (below(m->seed, 4) == 0) memcpy(params + at, &number, sizeof number);
+        if (below(m->seed, at % 8 == 0 ? 4 : 12) == 0) memcpy(params + at, &number, sizeof number);
     }
 }
 
