@@ -52,6 +52,20 @@ static cbk_status run_argmax(struct bench *bench, const struct bench_case *of) {
     cbk_reduce_params params = axis(of);
     return cbk_argmax_into(bench->stream, bench->tensor[0], &params, bench->tensor[3]);
 }
+static cbk_status run_var(struct bench *bench, const struct bench_case *of) {
+    cbk_variance_params params = CBK_INIT(cbk_variance_params, .axis_count = 1, .axes = {1});
+    (void)of;
+    return cbk_var_into(bench->stream, bench->tensor[0], &params, bench->tensor[1]);
+}
+static cbk_status run_norm(struct bench *bench, const struct bench_case *of) {
+    cbk_norm_params params = CBK_INIT(cbk_norm_params, .axis_count = 1, .axes = {1});
+    (void)of;
+    return cbk_norm_into(bench->stream, bench->tensor[0], &params, bench->tensor[1]);
+}
+static cbk_status run_logsumexp(struct bench *bench, const struct bench_case *of) {
+    cbk_reduce_params params = axis(of);
+    return cbk_logsumexp_into(bench->stream, bench->tensor[0], &params, bench->tensor[1]);
+}
 static cbk_status run_softmax(struct bench *bench, const struct bench_case *of) {
     (void)of;
     return cbk_softmax_into(bench->stream, bench->tensor[0], 1, bench->tensor[1]);
@@ -89,6 +103,12 @@ static const struct bench_case cases[] = {
     REDUCE("sum_rows_16384", run_sum, 16384, 16384, 1),
     REDUCE("sum_cols_16384", run_sum, 16384, 16384, 0),
     REDUCE("argmax_16384", run_argmax, 16384, 16384, 1),
+    REDUCE("var_rows_8192", run_var, 8192, 8192, 1),
+    REDUCE("var_rows_16384", run_var, 16384, 16384, 1),
+    REDUCE("norm_rows_8192", run_norm, 8192, 8192, 1),
+    REDUCE("norm_rows_16384", run_norm, 16384, 16384, 1),
+    REDUCE("logsumexp_rows_8192", run_logsumexp, 8192, 8192, 1),
+    REDUCE("logsumexp_rows_16384", run_logsumexp, 16384, 16384, 1),
     MAP("softmax_8192", run_softmax, 8192, 8192),
     MAP("softmax_16384", run_softmax, 16384, 16384),
     MAP("softmax_65536x1024", run_softmax, 65536, 1024),

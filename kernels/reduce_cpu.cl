@@ -1,8 +1,8 @@
 #pragma OPENCL FP_CONTRACT OFF
 // reduce_cpu: reductions for CPUs: explicit vectors, no barriers, work-groups of one work-item.
 //
-// y[o] = OP over r of x[o, r]. The tree is that of reduce_ops.clh. Three ways of walking, and the
-// launch that joins what they leave:
+// y[o] = OP over r of x[o, r]; with PAIR z[o] is the second result, at the same strides. The tree is
+// that of reduce_ops.clh. Three ways of walking, and the launch that joins what they leave:
 //   reduce_row       the reduced axes are one contiguous run
 //   reduce_column    the innermost kept axis is contiguous: lanes of a vector are neighbouring
 //                    results, a work-item does one block of rows for a tile of columns
@@ -13,12 +13,14 @@
 #include "types.clh"
 #include "axes.clh"
 #include "reduce_ops.clh"
+#include "reduce_states.clh"
 #include "reduce_block.clh"
 
 struct reduce_args {
     struct axes kept;    // x and y strides
     struct axes reduced; // x strides
-    long x_offset, y_offset, partials_offset, joined_offset; // elements, states
+    long x_offset, y_offset, z_offset, partials_offset, joined_offset; // elements, states
+    long parameter;        // of store_result
     long chunks;           // per result; above 1 the chunks' states go to `partials`
     long blocks_per_chunk; // a power of two
     long units_per_item;   // of (result, chunk)
@@ -26,18 +28,26 @@ struct reduce_args {
 
 BLOCK_BODY(block_contiguous, global, STORAGE(X), load_accv, load_acc_part)
 
+static inline void finish(const struct reduce_args *args, global STORAGE(Y) *y,
+                          global STORAGE(Z) *z, long y_offset, state s) {
+    store_result(y + args->y_offset + y_offset, z + args->z_offset + y_offset, s,
+                 args->reduced.count, args->parameter);
+}
+
 static inline void emit(const struct reduce_args *args, global STORAGE(Y) *y,
-                        global state *partials, long result, long chunk, long y_offset, state s) {
+                        global STORAGE(Z) *z, global state *partials, long result, long chunk,
+                        long y_offset, state s) {
     if (args->chunks > 1)
         partials[args->partials_offset + result * args->chunks + chunk] = s;
     else
-        store_result(y + args->y_offset + y_offset, s, args->reduced.count);
+        finish(args, y, z, y_offset, s);
 }
 
 // ---- contiguous rows ----------------------------------------------------------------------------
 
 kernel void reduce_row(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y,
-                       global state *restrict partials, const struct reduce_args args) {
+                       global STORAGE(Z) *restrict z, global state *restrict partials,
+                       const struct reduce_args args) {
     const long unit = (long)get_global_id(0) * args.units_per_item;
     const long end = min(unit + args.units_per_item, args.kept.count * args.chunks);
     const long chunk_length = args.blocks_per_chunk * BLOCK;
@@ -50,8 +60,9 @@ kernel void reduce_row(global const STORAGE(X) *restrict x, global STORAGE(Y) *r
         struct block_stack stack;
         stack.count = 0, stack.top = 0;
         for (long r = chunk * chunk_length; r < stop; r += BLOCK)
-            stack_push(&stack, block_contiguous(row + r, (int)min((long)BLOCK, stop - r), r));
-        emit(&args, y, partials, result, chunk, y_offset, stack_result(&stack));
+            stack_push(&stack, block_contiguous(row + r, (int)min((long)BLOCK, stop - r), r,
+                                                args.parameter));
+        emit(&args, y, z, partials, result, chunk, y_offset, stack_result(&stack));
     }
 }
 
@@ -70,7 +81,8 @@ static inline void gather_block(global const STORAGE(X) *x, const struct axes *r
 }
 
 kernel void reduce_gather(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y,
-                          global state *restrict partials, const struct reduce_args args) {
+                          global STORAGE(Z) *restrict z, global state *restrict partials,
+                          const struct reduce_args args) {
     acc_t buffer[BLOCK];
     const long unit = (long)get_global_id(0) * args.units_per_item;
     const long end = min(unit + args.units_per_item, args.kept.count * args.chunks);
@@ -85,9 +97,9 @@ kernel void reduce_gather(global const STORAGE(X) *restrict x, global STORAGE(Y)
         for (long r = chunk * chunk_length; r < stop; r += BLOCK) {
             const int count = (int)min((long)BLOCK, stop - r);
             gather_block(x + args.x_offset + x_offset, &args.reduced, r, count, buffer);
-            stack_push(&stack, block_private(buffer, count, r));
+            stack_push(&stack, block_private(buffer, count, r, args.parameter));
         }
-        emit(&args, y, partials, result, chunk, y_offset, stack_result(&stack));
+        emit(&args, y, z, partials, result, chunk, y_offset, stack_result(&stack));
     }
 }
 
@@ -103,23 +115,24 @@ static inline accv_t load_columns(global const STORAGE(X) *p, int left) {
 
 // One lane of the block for W columns: its rows, first to last.
 static inline statev column_lane(global const STORAGE(X) *x, const long *rows, int row_count,
-                                 int left, int lane) {
+                                 int left, int lane, long parameter) {
     if (row_count == 0) return empty_statev();
-    statev s = make_statev(load_columns(x + rows[0], left), (placev_t)lane);
+    leafv s = leaf_start(load_columns(x + rows[0], left), (placev_t)lane);
     if (row_count == ROWS_PER_LANE && left >= W) {
         _Pragma("unroll") for (int k = 1; k < ROWS_PER_LANE; k++)
-            s = laterv(s, load_accv(x + rows[k]), (placev_t)(lane + k * LANES));
+            s = leaf_next(s, load_accv(x + rows[k]), (placev_t)(lane + k * LANES));
     } else {
         for (int k = 1; k < row_count; k++)
-            s = laterv(s, load_columns(x + rows[k], left), (placev_t)(lane + k * LANES));
+            s = leaf_next(s, load_columns(x + rows[k], left), (placev_t)(lane + k * LANES));
     }
-    return s;
+    return leaf_end(s);
 }
 
 // The lanes are visited in bit-reversed order, so that the join by halves becomes a binary counter
 // of at most log2(LANES) + 1 tiles, which stay in the first-level cache.
 static inline void column_block(global const STORAGE(X) *x, const struct axes *reduced, long start,
-                                int count, int columns, statev (*levels)[TILE]) {
+                                int count, int columns, long parameter,
+                                statev (*levels)[TILE]) {
     const int vectors = (columns + W - 1) / W;
     const int lanes = min(count, LANES);
     int bits = 0;
@@ -132,7 +145,7 @@ static inline void column_block(global const STORAGE(X) *x, const struct axes *r
         long rows[ROWS_PER_LANE];
         for (int k = 0; k < row_count; k++) rows[k] = axes_x(reduced, start + lane + k * LANES);
         for (int v = 0; v < vectors; v++) {
-            statev s = column_lane(x + v * W, rows, row_count, columns - v * W, lane);
+            statev s = column_lane(x + v * W, rows, row_count, columns - v * W, lane, parameter);
             for (int level = 0; level < joins; level++) s = joinv(levels[level][v], s);
             levels[joins][v] = s;
         }
@@ -143,7 +156,8 @@ static inline void column_block(global const STORAGE(X) *x, const struct axes *r
 // kept.shape[0] is the column axis, kept.x[0] is 1. A unit is (outer place, block, tile); units are
 // numbered tile fastest. Partials: [block][result].
 kernel void reduce_column(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y,
-                          global state *restrict partials, const struct reduce_args args) {
+                          global STORAGE(Z) *restrict z, global state *restrict partials,
+                          const struct reduce_args args) {
     statev levels[7][TILE];
     const long length = args.kept.shape[0], tiles = (length + TILE_COLUMNS - 1) / TILE_COLUMNS;
     const long units = args.kept.count / length * args.chunks * tiles;
@@ -156,14 +170,14 @@ kernel void reduce_column(global const STORAGE(X) *restrict x, global STORAGE(Y)
         long x_offset, y_offset;
         axes_offsets(&args.kept, result, &x_offset, &y_offset);
         column_block(x + args.x_offset + x_offset, &args.reduced, start,
-                     (int)min((long)BLOCK, args.reduced.count - start), columns, levels);
+                     (int)min((long)BLOCK, args.reduced.count - start), columns, args.parameter,
+                     levels);
         for (int c = 0; c < columns; c++) {
             state s = lane_state(levels[0][c / W], c % W, start);
             if (args.chunks > 1)
                 partials[args.partials_offset + block * args.kept.count + result + c] = s;
             else
-                store_result(y + args.y_offset + y_offset + c * args.kept.y[0], s,
-                             args.reduced.count);
+                finish(&args, y, z, y_offset + c * args.kept.y[0], s);
         }
     }
 }
@@ -172,7 +186,8 @@ kernel void reduce_column(global const STORAGE(X) *restrict x, global STORAGE(Y)
 
 // State i of result o is partials[o * result_step + i * chunk_step]; chunks 0: an empty reduction.
 kernel void reduce_combine(global const state *restrict partials, global STORAGE(Y) *restrict y,
-                           const struct reduce_args args, long result_step, long chunk_step) {
+                           global STORAGE(Z) *restrict z, const struct reduce_args args,
+                           long result_step, long chunk_step) {
     global const state *from = partials + args.partials_offset;
     const long begin = (long)get_global_id(0) * args.units_per_item;
     const long end = min(begin + args.units_per_item, args.kept.count);
@@ -183,6 +198,6 @@ kernel void reduce_combine(global const state *restrict partials, global STORAGE
         stack.count = 0, stack.top = 0;
         for (long i = 0; i < args.chunks; i++)
             stack_push(&stack, from[result * result_step + i * chunk_step]);
-        store_result(y + args.y_offset + y_offset, stack_result(&stack), args.reduced.count);
+        finish(&args, y, z, y_offset, stack_result(&stack));
     }
 }

@@ -1,8 +1,9 @@
 #pragma OPENCL FP_CONTRACT OFF
 // reduce_gpu: reductions for GPUs.
 //
-// y[o] = OP over r of x[o, r]. The tree is that of reduce_ops.clh: 16 neighbouring work-items (a
-// unit) take one block, each of them 4 lanes. Ways of walking:
+// y[o] = OP over r of x[o, r]; with PAIR z[o] is the second result, at the same strides. The tree is
+// that of reduce_ops.clh: 16 neighbouring work-items (a unit) take one block, each of them 4 lanes.
+// Ways of walking:
 //   reduce_row      the reduced axes are one contiguous run, aligned to 4 elements: each work-item
 //                   loads 4 elements at a time, 16 times
 //   reduce_any      any view: the same units, one element at a time, neighbours side by side
@@ -17,11 +18,13 @@
 #include "types.clh"
 #include "axes.clh"
 #include "reduce_ops.clh"
+#include "reduce_states.clh"
 
 struct reduce_args {
     struct axes kept;    // x and y strides
     struct axes reduced; // x strides
-    long x_offset, y_offset, partials_offset, joined_offset; // elements, states
+    long x_offset, y_offset, z_offset, partials_offset, joined_offset; // elements, states
+    long parameter;        // of store_result
     long chunks;           // per result; above 1 the chunks' states go to `partials`
     long blocks_per_chunk; // row, any: a multiple of the blocks in a step
     long blocks_per_step;  // row, any: 1, 2, 4, 8 or 16; 16 / it rows share a group
@@ -31,46 +34,36 @@ struct reduce_args {
 #define UNIT 16
 #define LOADS (BLOCK / LANES)
 
-// Joins by halves the 16 states of each unit, then by neighbours those of `blocks` units in a row.
-// The result of a row is in its first unit's first state.
-static inline void join_units(local state *states, int item, int blocks) {
-    const int in_unit = item % UNIT, unit = item / UNIT;
-    for (int h = UNIT / 2; h > 0; h >>= 1) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (in_unit < h) states[item] = join(states[item], states[item + h]);
-    }
-    for (int d = 1; d < blocks; d <<= 1) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (in_unit == 0 && unit % (2 * d) == 0)
-            states[item] = join(states[item], states[item + d * UNIT]);
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
+static inline void finish(const struct reduce_args *args, global STORAGE(Y) *y,
+                          global STORAGE(Z) *z, INDEX result, state s) {
+    INDEX x_offset, y_offset;
+    axes_offsets(&args->kept, result, &x_offset, &y_offset);
+    store_result(y + args->y_offset + y_offset, z + args->z_offset + y_offset, s,
+                 args->reduced.count, args->parameter);
 }
 
 static inline void emit(const struct reduce_args *args, global STORAGE(Y) *y,
-                        global state *partials, INDEX result, INDEX chunk, state s) {
-    if (args->chunks > 1) {
+                        global STORAGE(Z) *z, global state *partials, INDEX result, INDEX chunk,
+                        state s) {
+    if (args->chunks > 1)
         partials[args->partials_offset + (long)result * args->chunks + chunk] = s;
-    } else {
-        INDEX x_offset, y_offset;
-        axes_offsets(&args->kept, result, &x_offset, &y_offset);
-        store_result(y + args->y_offset + y_offset, s, args->reduced.count);
-    }
+    else
+        finish(args, y, z, result, s);
 }
 
 // 4 neighbouring lanes of a block of `count` elements, 4 | count.
-static inline statev load_quads(global const STORAGE(X) *p, int count, int lane) {
+static inline statev load_quads(global const STORAGE(X) *p, int count, int lane, long parameter) {
     if (lane >= count) return empty_statev();
-    statev s = make_statev(load_accv(p + lane), IOTA + lane);
+    leafv s = leaf_start(load_accv(p + lane), IOTA + lane);
     if (count == BLOCK) {
 #pragma unroll
         for (int k = 1; k < LOADS; k++)
-            s = laterv(s, load_accv(p + lane + k * LANES), IOTA + (lane + k * LANES));
+            s = leaf_next(s, load_accv(p + lane + k * LANES), IOTA + (lane + k * LANES));
     } else {
         for (int i = lane + LANES; i < count; i += LANES)
-            s = laterv(s, load_accv(p + i), IOTA + i);
+            s = leaf_next(s, load_accv(p + i), IOTA + i);
     }
-    return s;
+    return leaf_end(s);
 }
 
 // Lanes lane, lane + 16, lane + 32, lane + 48 of the block that starts at element r of the reduced
@@ -83,8 +76,8 @@ static inline acc_t load_at(global const STORAGE(X) *x, const struct axes *reduc
                    : (acc_t)(IDENTITY);
 }
 static inline statev load_lanes(global const STORAGE(X) *x, const struct axes *reduced, INDEX r,
-                                INDEX end, int lane) {
-    statev s = empty_statev();
+                                INDEX end, int lane, long parameter) {
+    leafv s = empty_leafv();
 #pragma unroll 4
     for (int k = 0; k < BLOCK; k += LANES) {
         const INDEX i = r + k + lane;
@@ -92,75 +85,96 @@ static inline statev load_lanes(global const STORAGE(X) *x, const struct axes *r
         accv_t v = (accv_t)(load_at(x, reduced, i, end), load_at(x, reduced, i + UNIT, end),
                             load_at(x, reduced, i + 2 * UNIT, end),
                             load_at(x, reduced, i + 3 * UNIT, end));
-        s = k == 0 ? make_statev(v, STRIDES + lane) : laterv(s, v, STRIDES + (k + lane));
+        s = leaf_part(s, v, STRIDES + (k + lane), STRIDES < (int)min(end - i, (INDEX)LANES));
     }
-    return s;
+    return leaf_end(s);
 }
 
-// What reduce_row and reduce_any have in common; `is_run` is a constant. `lanes` has room for a
-// group's vectors where a run's lanes must change places between work-items, so that each of them
-// folds lanes that are 16 apart; argmax and argmin give the same in any order.
-static inline void walk_steps(global const STORAGE(X) *x, global STORAGE(Y) *y,
-                              global state *partials, const struct reduce_args *args,
-                              local state *states, local acc_t *lanes, const bool is_run) {
-    const int item = (int)get_local_id(0), unit = item / UNIT, in_unit = item % UNIT;
-    const int blocks = (int)args->blocks_per_step, rows = GROUP / UNIT / blocks;
-    const INDEX group = (INDEX)get_group_id(0), chunks = (INDEX)args->chunks;
-    const INDEX row_group = chunks == 1 ? group : group / chunks;
-    const INDEX chunk = group - row_group * chunks, result = row_group * rows + unit / blocks;
-    const bool exists = result < args->kept.count, leads = item % (blocks * UNIT) == 0;
-    const INDEX step_length = (INDEX)blocks * BLOCK;
-    const INDEX begin = chunk * ((INDEX)args->blocks_per_chunk * BLOCK);
-    const INDEX end = (INDEX)args->reduced.count;
-    const INDEX stop = (INDEX)min((long)end, (long)begin + args->blocks_per_chunk * BLOCK);
-    const int steps = (int)((stop - begin + step_length - 1) / step_length);
-    global const STORAGE(X) *row = x + args->x_offset + (exists ? axes_x(&args->kept, result) : 0);
-
-    struct block_stack stack;
-    stack.count = 0, stack.top = 0;
-    for (int step = 0; step < steps; step++) {
-        const INDEX r = begin + step * step_length + (unit % blocks) * BLOCK;
-        const bool has_elements = exists && r < end;
-        statev v = empty_statev();
-        if (has_elements)
-            v = is_run ? load_quads(row + r, (int)min((INDEX)BLOCK, end - r), in_unit * W)
-                       : load_lanes(row, &args->reduced, r, end, in_unit);
-#if !IS_ARG
-        if (is_run) {
-            vstore4(v, item, lanes);
-            barrier(CLK_LOCAL_MEM_FENCE);
-            local const acc_t *p = lanes + unit * LANES + in_unit;
-            v = (accv_t)(p[0], p[UNIT], p[2 * UNIT], p[3 * UNIT]);
-        }
-#endif
-        states[item] = fold_state(v, r);
-        join_units(states, item, blocks);
-        if (leads && exists) {
-            if (steps == 1) {
-                emit(args, y, partials, result, chunk, states[item]);
-            } else {
-                stack_push(&stack, states[item]);
-                if (step == steps - 1)
-                    emit(args, y, partials, result, chunk, stack_result(&stack));
-            }
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
+// Joins by halves, with FUNCTION, what the 16 work-items of each unit have in `values`; the result is
+// in its first one's. (PoCL 3.1 wants a barrier before a loop with barriers, too.)
+#define JOIN_UNIT(FUNCTION, values)                                                                \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                                  \
+    for (int h = UNIT / 2; h > 0; h >>= 1) {                                                       \
+        if (in_unit < h) values[item] = FUNCTION(values[item], values[item + h]);                  \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                              \
     }
-}
+
+// Joins by neighbours the states of a row's units; the result is in its first unit's.
+#define JOIN_UNITS                                                                                 \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                                  \
+    for (int d = 1; d < blocks; d <<= 1) {                                                         \
+        if (in_unit == 0 && unit % (2 * d) == 0) units[unit] = join(units[unit], units[unit + d]); \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                              \
+    }
+
+// What reduce_row and reduce_any have in common. LOAD(r): the state of the block that starts at
+// element r of the row, in `units` of its unit.
+#define WALK_STEPS(LOAD)                                                                           \
+    const int item = (int)get_local_id(0), unit = item / UNIT, in_unit = item % UNIT;              \
+    const int blocks = (int)args.blocks_per_step, rows = GROUP / UNIT / blocks;                    \
+    const INDEX group = (INDEX)get_group_id(0), chunks = (INDEX)args.chunks;                       \
+    const INDEX row_group = chunks == 1 ? group : group / chunks;                                  \
+    const INDEX chunk = group - row_group * chunks, result = row_group * rows + unit / blocks;     \
+    const bool exists = result < args.kept.count, leads = item % (blocks * UNIT) == 0;             \
+    const INDEX step_length = (INDEX)blocks * BLOCK;                                               \
+    const INDEX begin = chunk * ((INDEX)args.blocks_per_chunk * BLOCK);                            \
+    const INDEX end = (INDEX)args.reduced.count;                                                   \
+    const INDEX stop = (INDEX)min((long)end, (long)begin + args.blocks_per_chunk * BLOCK);         \
+    const int steps = (int)((stop - begin + step_length - 1) / step_length);                       \
+    global const STORAGE(X) *row =                                                                 \
+        x + args.x_offset + (exists ? axes_x(&args.kept, result) : 0);                             \
+    struct block_stack stack;                                                                      \
+    stack.count = 0, stack.top = 0;                                                                \
+    for (int step = 0; step < steps; step++) {                                                     \
+        const INDEX r = begin + step * step_length + (unit % blocks) * BLOCK;                      \
+        const bool has_elements = exists && r < end;                                               \
+        LOAD(r)                                                                                    \
+        JOIN_UNITS                                                                                 \
+        if (leads && exists) {                                                                     \
+            if (steps == 1) {                                                                      \
+                emit(&args, y, z, partials, result, chunk, units[unit]);                           \
+            } else {                                                                               \
+                stack_push(&stack, units[unit]);                                                   \
+                if (step == steps - 1)                                                             \
+                    emit(&args, y, z, partials, result, chunk, stack_result(&stack));              \
+            }                                                                                      \
+        }                                                                                          \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                              \
+    }
+
+// A work-item's vector is 4 neighbouring lanes: vectors are joined before their lanes are.
+#define LOAD_RUN(r)                                                                                \
+    vectors[item] = has_elements ? load_quads(row + r, (int)min((INDEX)BLOCK, end - r),            \
+                                              in_unit * W, args.parameter)                         \
+                                 : empty_statev();                                                 \
+    JOIN_UNIT(joinv, vectors)                                                                      \
+    if (in_unit == 0) units[unit] = fold_state(vectors[item], r);
+
+// Its vector is 4 lanes that are 16 apart: they are joined first.
+#define LOAD_ANY(r)                                                                                \
+    states[item] = fold_state(has_elements ? load_lanes(row, &args.reduced, r, end, in_unit,       \
+                                                        args.parameter)                            \
+                                           : empty_statev(),                                       \
+                              r);                                                                  \
+    JOIN_UNIT(join, states)                                                                        \
+    if (in_unit == 0) units[unit] = states[item];
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 reduce_row(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y,
-           global state *restrict partials, const struct reduce_args args) {
-    local state states[GROUP];
-    local acc_t lanes[IS_ARG ? 1 : GROUP * W];
-    walk_steps(x, y, partials, &args, states, lanes, true);
+           global STORAGE(Z) *restrict z, global state *restrict partials,
+           const struct reduce_args args) {
+    local statev vectors[GROUP];
+    local state units[GROUP / UNIT];
+    WALK_STEPS(LOAD_RUN)
 }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 reduce_any(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y,
-           global state *restrict partials, const struct reduce_args args) {
+           global STORAGE(Z) *restrict z, global state *restrict partials,
+           const struct reduce_args args) {
     local state states[GROUP];
-    walk_steps(x, y, partials, &args, states, 0, false);
+    local state units[GROUP / UNIT];
+    WALK_STEPS(LOAD_ANY)
 }
 
 // ---- columns ------------------------------------------------------------------------------------
@@ -174,22 +188,24 @@ static inline accv_t load_columns(global const STORAGE(X) *p, int left) {
 
 // One lane of the block for 4 columns.
 static inline statev column_lane(global const STORAGE(X) *x, const struct axes *reduced, INDEX r,
-                                 INDEX end, int lane, int left) {
+                                 INDEX end, int lane, int left, long parameter) {
     if (r + lane >= end) return empty_statev();
-    statev s = make_statev(load_columns(x + axes_x(reduced, r + lane), left), (placev_t)lane);
+    leafv s = leaf_start(load_columns(x + axes_x(reduced, r + lane), left), (placev_t)lane);
 #pragma unroll 8
     for (int k = LANES; k < BLOCK; k += LANES) {
         if (r + lane + k >= end) break;
-        s = laterv(s, load_columns(x + axes_x(reduced, r + lane + k), left), (placev_t)(lane + k));
+        s = leaf_next(s, load_columns(x + axes_x(reduced, r + lane + k), left),
+                      (placev_t)(lane + k));
     }
-    return s;
+    return leaf_end(s);
 }
 
 // kept.shape[0] is the column axis, kept.x[0] is 1. Groups: tile of 32 columns fastest, then block,
 // then outer place. Partials: [block][result].
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 reduce_column(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y,
-              global state *restrict partials, const struct reduce_args args) {
+              global STORAGE(Z) *restrict z, global state *restrict partials,
+              const struct reduce_args args) {
     local statev states[GROUP];
     const int item = (int)get_local_id(0), quad = item % QUADS, lane = item / QUADS;
     const INDEX length = (INDEX)args.kept.shape[0], group = (INDEX)get_group_id(0);
@@ -203,8 +219,8 @@ reduce_column(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y
     statev s = empty_statev();
     if (left > 0) {
         global const STORAGE(X) *from = x + args.x_offset + axes_x(&args.kept, first);
-        s = joinv(column_lane(from, &args.reduced, r, end, lane, left),
-                  column_lane(from, &args.reduced, r, end, lane + ROWS, left));
+        s = joinv(column_lane(from, &args.reduced, r, end, lane, left, args.parameter),
+                  column_lane(from, &args.reduced, r, end, lane + ROWS, left, args.parameter));
     }
     states[item] = s;
     for (int h = ROWS / 2; h > 0; h >>= 1) {
@@ -218,16 +234,22 @@ reduce_column(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y
         if (args.chunks > 1)
             partials[args.partials_offset + (long)block * args.kept.count + first + c] = result;
         else
-            emit(&args, y, partials, first + c, 0, result);
+            emit(&args, y, z, partials, first + c, 0, result);
     }
 }
 
 // ---- few elements -------------------------------------------------------------------------------
 
+static inline state state_at(global const STORAGE(X) *x, const struct axes *reduced, INDEX r,
+                             INDEX end, long parameter) {
+    return r < end ? make_state(load_at(x, reduced, r, end), r) : empty_state();
+}
+
 // A result per work-item. Lane 8 a + b is the b-th state of the a-th join.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 reduce_short(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y,
-             global state *restrict partials, const struct reduce_args args) {
+             global STORAGE(Z) *restrict z, global state *restrict partials,
+             const struct reduce_args args) {
     const INDEX result = (INDEX)get_global_id(0);
     if (result >= args.kept.count) return;
     const INDEX end = (INDEX)args.reduced.count;
@@ -238,7 +260,7 @@ reduce_short(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y,
 #if IS_ARG // any order gives the same
     s = empty_state();
     for (INDEX r = 0; r < end; r++)
-        s = join(s, make_state(load_at(from, &args.reduced, r, end), r));
+        s = join(s, state_at(from, &args.reduced, r, end, args.parameter));
 #else
     // The tree joins b and b + 4, then b and b + 2, then b and b + 1: taken in the order of
     // reversed bits, three waiting states are enough, and the loop stays rolled (the walk over axes
@@ -250,7 +272,8 @@ reduce_short(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y,
         const int b = (t & 1) << 2 | (t & 2) | t >> 2;
         state lanes[8];
 #pragma unroll
-        for (int a = 0; a < 8; a++) lanes[a] = load_at(from, &args.reduced, 8 * a + b, end);
+        for (int a = 0; a < 8; a++)
+            lanes[a] = state_at(from, &args.reduced, 8 * a + b, end, args.parameter);
 #pragma unroll
         for (int h = 4; h > 0; h >>= 1)
 #pragma unroll
@@ -264,22 +287,34 @@ reduce_short(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y,
         if (t == 3) waiting4 = s;
     }
 #endif
-    store_result(y + args.y_offset + y_offset, s, args.reduced.count);
+    store_result(y + args.y_offset + y_offset, z + args.z_offset + y_offset, s, args.reduced.count,
+                 args.parameter);
 }
 
 // ---- joining chunks -----------------------------------------------------------------------------
 
+// The states from[i * step], first <= i < last, up to RUN of them.
+#define RUN 16
+static inline state join_run(global const state *from, INDEX first, INDEX last, long step) {
+    state s[RUN];
+#pragma unroll
+    for (int i = 0; i < RUN; i++) s[i] = first + i < last ? from[(first + i) * step] : empty_state();
+#pragma unroll
+    for (int d = 1; d < RUN; d <<= 1)
+#pragma unroll
+        for (int i = 0; i < RUN; i += 2 * d) s[i] = join(s[i], s[i + d]);
+    return s[0];
+}
+
 // State i of result o is partials[o * result_step + i * chunk_step]; chunks 0: an empty reduction.
 // A group joins chunks for `width` results (a power of two up to 32) side by side: GROUP / width
-// work-items take runs of up to RUN states each. What is left of more chunks than that goes to
-// joined[o + place * results], and the launch is repeated on that.
-#define RUN 16
+// work-items take `run` states each, a power of two up to 4 RUN. What is left of more chunks than
+// that goes to joined[o + place * results], and the launch is repeated on that.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 reduce_combine(global const state *restrict partials, global STORAGE(Y) *restrict y,
-               const struct reduce_args args, long result_step, long chunk_step,
-               global state *restrict joined, int width, int run) {
+               global STORAGE(Z) *restrict z, const struct reduce_args args, long result_step,
+               long chunk_step, global state *restrict joined, int width, int run) {
     local state states[GROUP];
-    global const state *from = partials + args.partials_offset;
     const int item = (int)get_local_id(0), column = item % width, lane = item / width;
     const int lanes = GROUP / width;
     const INDEX results = (INDEX)args.kept.count, tiles = (results + width - 1) / width;
@@ -287,17 +322,17 @@ reduce_combine(global const state *restrict partials, global STORAGE(Y) *restric
     const INDEX result = ((INDEX)get_group_id(0) - place * tiles) * width + column;
     const INDEX first = (place * lanes + lane) * run;
     const INDEX last = result < results ? min(first + run, (INDEX)args.chunks) : 0;
+    global const state *from = partials + args.partials_offset + (long)result * result_step;
 
-    state s[RUN];
-#pragma unroll
-    for (int i = 0; i < RUN; i++)
-        s[i] = first + i < last ? from[result * result_step + (first + i) * chunk_step]
-                                : empty_state();
-#pragma unroll
-    for (int d = 1; d < RUN; d <<= 1)
-#pragma unroll
-        for (int i = 0; i < RUN; i += 2 * d) s[i] = join(s[i], s[i + d]);
-    states[item] = s[0];
+    state s = join_run(from, first, last, chunk_step), before = s;
+#pragma unroll 1
+    for (int i = 1; i * RUN < run; i++) { // 0 with 1, 2 with 3, then these
+        const state next = join_run(from, first + i * RUN, last, chunk_step);
+        if (i == 2) before = s;
+        s = i == 2 ? next : join(s, next);
+        if (i == 3) s = join(before, s);
+    }
+    states[item] = s;
     for (int d = 1; d < lanes; d <<= 1) {
         barrier(CLK_LOCAL_MEM_FENCE);
         if (lane % (2 * d) == 0) states[item] = join(states[item], states[item + d * width]);
@@ -307,8 +342,6 @@ reduce_combine(global const state *restrict partials, global STORAGE(Y) *restric
     if (args.chunks > (long)lanes * run) {
         joined[args.joined_offset + (long)place * results + result] = states[item];
     } else {
-        INDEX x_offset, y_offset;
-        axes_offsets(&args.kept, result, &x_offset, &y_offset);
-        store_result(y + args.y_offset + y_offset, states[item], args.reduced.count);
+        finish(&args, y, z, result, states[item]);
     }
 }

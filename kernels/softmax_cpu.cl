@@ -18,6 +18,7 @@
 #include "axes.clh"
 #include "math.clh"
 #include "reduce_ops.clh"
+#include "reduce_states.clh"
 
 struct softmax_args {
     struct axes kept;          // x and y strides; the count is the number of rows

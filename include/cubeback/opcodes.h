@@ -199,6 +199,15 @@ enum {
     CBK_OP_ARGMIN = 0x0b06,
     CBK_OP_ANY = 0x0b07,
     CBK_OP_ALL = 0x0b08,
+    CBK_OP_VAR = 0x0b09,
+    CBK_OP_STD = 0x0b0a,
+    CBK_OP_VAR_MEAN = 0x0b0b,
+    CBK_OP_NORM = 0x0b0c,
+    CBK_OP_LOGSUMEXP = 0x0b0d,
+    CBK_OP_MAX_ABS = 0x0b0e,
+    CBK_OP_MIN_ABS = 0x0b0f,
+    CBK_OP_MAX_WITH_INDICES = 0x0b10,
+    CBK_OP_MIN_WITH_INDICES = 0x0b11,
     CBK_OP_COUNT_NONZERO = 0x0b18,
 
     CBK_OP_SOFTMAX = 0x0c00,
@@ -445,6 +454,27 @@ typedef struct cbk_reduce_params {
                          ///< reduced by axis_count 0 the result has rank 0 in any case
     cbk_dtype out_dtype; ///< 0: see the operation
 } cbk_reduce_params;
+
+/// var, std, var_mean. The first members are those of cbk_reduce_params.
+typedef struct cbk_variance_params {
+    uint32_t struct_size;
+    uint32_t axis_count; ///< 0: all axes
+    int32_t axes[CBK_MAX_RANK];
+    uint32_t drop_axes;
+    cbk_dtype out_dtype; ///< 0: the input's
+    int64_t correction;  ///< the sum of squares is divided by n - correction; 0: the population's
+                         ///< variance, 1: the unbiased estimate from a sample
+} cbk_variance_params;
+
+/// norm. The first members are those of cbk_reduce_params.
+typedef struct cbk_norm_params {
+    uint32_t struct_size;
+    uint32_t axis_count; ///< 0: all axes
+    int32_t axes[CBK_MAX_RANK];
+    uint32_t drop_axes;
+    cbk_dtype out_dtype; ///< 0: the input's
+    cbk_scalar p;        ///< any number, also 0 and both infinities; left out: 2
+} cbk_norm_params;
 
 /// exact: the inputs' arithmetic with f32 accumulation for f16 and bf16 (f64, integers: their
 /// own). Others may round operands on their way into a matrix unit.

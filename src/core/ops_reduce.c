@@ -1,16 +1,33 @@
 // ops_reduce.c: named functions of the reduction and softmax families.
 #include "core.h"
 
-#define REDUCE(name, OP)                                                                           \
-    cbk_status cbk_##name(cbk_stream *stream, const cbk_tensor *x,                                 \
-                          const cbk_reduce_params *params, cbk_tensor **out) {                     \
+#define REDUCE_BY(name, OP, params_type)                                                           \
+    cbk_status cbk_##name(cbk_stream *stream, const cbk_tensor *x, const params_type *params,      \
+                          cbk_tensor **out) {                                                      \
         uint32_t size = params != NULL ? params->struct_size : 0;                                  \
         return cbk_run(stream, CBK_OP_##OP, &x, 1, params, size, out);                             \
     }                                                                                              \
     cbk_status cbk_##name##_into(cbk_stream *stream, const cbk_tensor *x,                          \
-                                 const cbk_reduce_params *params, cbk_tensor *dst) {               \
+                                 const params_type *params, cbk_tensor *dst) {                     \
         uint32_t size = params != NULL ? params->struct_size : 0;                                  \
         return cbk_run_into(stream, CBK_OP_##OP, &x, 1, params, size, dst);                        \
+    }
+
+#define REDUCE(name, OP) REDUCE_BY(name, OP, cbk_reduce_params)
+
+#define REDUCE_PAIR(name, OP, params_type)                                                         \
+    cbk_status cbk_##name(cbk_stream *stream, const cbk_tensor *x, const params_type *params,      \
+                          cbk_tensor **out, cbk_tensor **out_second) {                             \
+        uint32_t size = params != NULL ? params->struct_size : 0;                                  \
+        cbk_tensor **const outs[] = {out, out_second};                                             \
+        return cbk_run_outputs(stream, CBK_OP_##OP, &x, 1, params, size, outs, 2);                 \
+    }                                                                                              \
+    cbk_status cbk_##name##_into(cbk_stream *stream, const cbk_tensor *x,                          \
+                                 const params_type *params, cbk_tensor *dst,                       \
+                                 cbk_tensor *dst_second) {                                         \
+        uint32_t size = params != NULL ? params->struct_size : 0;                                  \
+        cbk_tensor *const dsts[] = {dst, dst_second};                                              \
+        return cbk_run_into_outputs(stream, CBK_OP_##OP, &x, 1, params, size, dsts, 2);            \
     }
 
 REDUCE(sum, SUM)
@@ -22,6 +39,15 @@ REDUCE(argmax, ARGMAX)
 REDUCE(argmin, ARGMIN)
 REDUCE(any, ANY)
 REDUCE(all, ALL)
+REDUCE_BY(var, VAR, cbk_variance_params)
+REDUCE_BY(std, STD, cbk_variance_params)
+REDUCE_PAIR(var_mean, VAR_MEAN, cbk_variance_params)
+REDUCE_BY(norm, NORM, cbk_norm_params)
+REDUCE(logsumexp, LOGSUMEXP)
+REDUCE(max_abs, MAX_ABS)
+REDUCE(min_abs, MIN_ABS)
+REDUCE_PAIR(max_with_indices, MAX_WITH_INDICES, cbk_reduce_params)
+REDUCE_PAIR(min_with_indices, MIN_WITH_INDICES, cbk_reduce_params)
 REDUCE(count_nonzero, COUNT_NONZERO)
 
 #define SOFTMAX(name, OP)                                                                          \

@@ -1,6 +1,8 @@
 // rows_reduce.c: reductions and softmax.
 #include "rows.h"
 
+#include <math.h>
+
 // ---- reductions ---------------------------------------------------------------------------------
 
 /// Axes become a sorted list of different, non-negative ones; count 0 becomes all of them.
@@ -60,12 +62,29 @@ static cbk_status check_not_empty(const struct cbk_inference *inference, int64_t
                     inference->info->name);
 }
 
-/// sum, mean, prod: floats give floats, ints give ints; max, min: the input's own.
+/// Is there a result for no elements? Sums have one, float means are NaN.
+static bool has_empty(cbk_opcode opcode, bool is_int) {
+    switch (opcode) {
+    case CBK_OP_SUM:
+    case CBK_OP_PROD:
+    case CBK_OP_VAR:
+    case CBK_OP_STD:
+    case CBK_OP_VAR_MEAN:
+    case CBK_OP_NORM:
+    case CBK_OP_LOGSUMEXP:
+        return true;
+    default:
+        return opcode == CBK_OP_MEAN && !is_int;
+    }
+}
+
+/// sum, mean, prod: floats give floats, ints give ints; max, min and those of |x|: the input's own.
 static cbk_status infer_reduce(struct cbk_inference *inference) {
     cbk_dtype dtype = cbk_input(inference, 0)->dtype;
     cbk_reduce_params *params = &inference->params.reduce;
     const cbk_opcode opcode = inference->info->opcode;
-    const bool keeps_dtype = opcode == CBK_OP_MAX || opcode == CBK_OP_MIN;
+    const bool keeps_dtype = opcode == CBK_OP_MAX || opcode == CBK_OP_MIN ||
+                             opcode == CBK_OP_MAX_ABS || opcode == CBK_OP_MIN_ABS;
     const bool is_int = cbk_dtype_in(dtype, CBK_INTS);
     int64_t length;
     if (params->out_dtype == CBK_DTYPE_NONE) params->out_dtype = dtype;
@@ -77,9 +96,51 @@ static cbk_status infer_reduce(struct cbk_inference *inference) {
     if (status == CBK_OK) status = normalise_axes(cbk_input(inference, 0), params);
     if (status == CBK_OK) status = infer_reduced(inference, params->out_dtype, &length);
     if (status != CBK_OK) return status;
-    const bool has_empty =
-        opcode == CBK_OP_SUM || opcode == CBK_OP_PROD || (opcode == CBK_OP_MEAN && !is_int);
-    return has_empty ? CBK_OK : check_not_empty(inference, length);
+    return has_empty(opcode, is_int) ? CBK_OK : check_not_empty(inference, length);
+}
+
+static cbk_status infer_variance(struct cbk_inference *inference) {
+    const cbk_variance_params *params = &inference->params.variance;
+    if (params->correction < 0) {
+        return cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "correction is %lld, below 0",
+                        (long long)params->correction);
+    }
+    cbk_status status = infer_reduce(inference);
+    if (inference->info->opcode == CBK_OP_VAR_MEAN) inference->outputs[1] = inference->outputs[0];
+    return status;
+}
+
+/// p as a float, which a left-out one becomes too.
+static cbk_status read_p(cbk_scalar *p) {
+    switch (p->kind) {
+    case CBK_SCALAR_NONE:
+        *p = cbk_f(2);
+        break;
+    case CBK_SCALAR_INT:
+        *p = cbk_f((double)p->v.i);
+        break;
+    case CBK_SCALAR_UINT:
+        *p = cbk_f((double)p->v.u);
+        break;
+    default:
+        break;
+    }
+    cbk_status status = cbk_infer_scalar(p, "p");
+    if (status == CBK_OK && isnan(p->v.f)) {
+        status = cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "p is NaN");
+    }
+    return status;
+}
+
+/// The norm of nothing is 0, but for p < 0: there it is no number.
+static cbk_status infer_norm(struct cbk_inference *inference) {
+    cbk_norm_params *params = &inference->params.norm;
+    cbk_status status = read_p(&params->p);
+    if (status == CBK_OK) status = infer_reduce(inference);
+    if (status != CBK_OK || !(params->p.v.f < 0)) return status;
+    int64_t length;
+    status = infer_reduced(inference, params->out_dtype, &length);
+    return status == CBK_OK ? check_not_empty(inference, length) : status;
 }
 
 static cbk_status infer_arg(struct cbk_inference *inference) {
@@ -103,6 +164,15 @@ static cbk_status infer_count(struct cbk_inference *inference) {
     return status != CBK_OK ? status : cbk_infer_fits(length, params->out_dtype, "a count of");
 }
 
+/// max_with_indices, min_with_indices: the values, and where argmax or argmin finds them.
+static cbk_status infer_with_indices(struct cbk_inference *inference) {
+    cbk_status status = infer_arg(inference);
+    if (status != CBK_OK) return status;
+    int64_t length;
+    inference->outputs[1] = inference->outputs[0];
+    return infer_reduced(inference, cbk_input(inference, 0)->dtype, &length);
+}
+
 static cbk_status infer_any_all(struct cbk_inference *inference) {
     cbk_dtype dtype = cbk_input(inference, 0)->dtype;
     cbk_reduce_params *params = &inference->params.reduce;
@@ -116,6 +186,13 @@ static cbk_status infer_any_all(struct cbk_inference *inference) {
 #define REDUCE(op, name, flags, dtypes, infer)                                                     \
     CBK_ROW(op, name, 1, sizeof(cbk_reduce_params), flags, dtypes, infer)
 
+#define VARIANCE(op, name, outputs)                                                                \
+    CBK_ROW_OUTPUTS(op, name, 1, outputs, sizeof(cbk_variance_params), CBK_ROW_DIFFERENTIABLE,     \
+                    CBK_FLOATS, infer_variance)
+#define WITH_INDICES(op, name)                                                                     \
+    CBK_ROW_OUTPUTS(op, name, 1, 2, sizeof(cbk_reduce_params), CBK_ROW_DIFFERENTIABLE,             \
+                    CBK_NUMBERS, infer_with_indices)
+
 static const struct cbk_row reduce_rows[] = {
     REDUCE(CBK_OP_SUM, "sum", CBK_ROW_DIFFERENTIABLE, CBK_NUMBERS, infer_reduce),
     REDUCE(CBK_OP_MEAN, "mean", CBK_ROW_DIFFERENTIABLE, CBK_NUMBERS, infer_reduce),
@@ -126,6 +203,16 @@ static const struct cbk_row reduce_rows[] = {
     REDUCE(CBK_OP_ARGMIN, "argmin", 0, CBK_NUMBERS, infer_arg),
     REDUCE(CBK_OP_ANY, "any", 0, CBK_COMPUTED, infer_any_all),
     REDUCE(CBK_OP_ALL, "all", 0, CBK_COMPUTED, infer_any_all),
+    VARIANCE(CBK_OP_VAR, "var", 1),
+    VARIANCE(CBK_OP_STD, "std", 1),
+    VARIANCE(CBK_OP_VAR_MEAN, "var_mean", 2),
+    CBK_ROW(CBK_OP_NORM, "norm", 1, sizeof(cbk_norm_params), CBK_ROW_DIFFERENTIABLE, CBK_FLOATS,
+            infer_norm),
+    REDUCE(CBK_OP_LOGSUMEXP, "logsumexp", CBK_ROW_DIFFERENTIABLE, CBK_FLOATS, infer_reduce),
+    REDUCE(CBK_OP_MAX_ABS, "max_abs", CBK_ROW_DIFFERENTIABLE, CBK_NUMBERS, infer_reduce),
+    REDUCE(CBK_OP_MIN_ABS, "min_abs", CBK_ROW_DIFFERENTIABLE, CBK_NUMBERS, infer_reduce),
+    WITH_INDICES(CBK_OP_MAX_WITH_INDICES, "max_with_indices"),
+    WITH_INDICES(CBK_OP_MIN_WITH_INDICES, "min_with_indices"),
     REDUCE(CBK_OP_COUNT_NONZERO, "count_nonzero", 0, CBK_COMPUTED, infer_count),
 };
 CBK_FAMILY(cbk_reduce_family, reduce_rows);

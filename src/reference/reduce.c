@@ -1,26 +1,16 @@
 // reduce.c: one result per position of the kept axes, over all positions of the reduced ones.
 
-#include "reference.h"
+#include "statistics.h"
 
 #include <math.h>
 
-/// The elements that make one result: `inner` walks the reduced axes from `base`.
-struct group {
-    const struct cbk_ref_view *inner;
-    int64_t base;
-};
-
-static int64_t group_at(const struct group *group, int64_t i) {
-    return group->base + cbk_ref_at(group->inner, i);
-}
-
 // ---- sums and products -------------------------------------------------------------------------
 
-static double accumulate_float(cbk_opcode opcode, const struct group *group) {
+static double accumulate_float(cbk_opcode opcode, const struct cbk_ref_group *group) {
     const struct cbk_ref_view *x = group->inner;
     long double total = opcode == CBK_OP_PROD ? 1 : 0;
     for (int64_t i = 0; i < x->count; i++) {
-        double value = cbk_ref_get_float(x->data, x->dtype, group_at(group, i));
+        double value = cbk_ref_get_float(x->data, x->dtype, cbk_ref_group_at(group, i));
         total = opcode == CBK_OP_PROD ? total * value : total + value;
     }
     return (double)(opcode == CBK_OP_MEAN ? total / (long double)x->count : total);
@@ -34,7 +24,8 @@ static int64_t wrap(uint64_t value, uint32_t width, bool is_signed) {
     return is_negative ? (int64_t)(cut | ~(((uint64_t)1 << width) - 1)) : (int64_t)cut;
 }
 
-static int64_t accumulate_int(cbk_opcode opcode, const struct group *group, cbk_dtype out_dtype) {
+static int64_t accumulate_int(cbk_opcode opcode, const struct cbk_ref_group *group,
+                              cbk_dtype out_dtype) {
     const struct cbk_ref_view *x = group->inner;
     bool is_signed = cbk_ref_kind_of(x->dtype) == CBK_REF_SIGNED;
     uint32_t width = 32; // of the accumulator
@@ -42,7 +33,7 @@ static int64_t accumulate_int(cbk_opcode opcode, const struct group *group, cbk_
 
     uint64_t total = opcode == CBK_OP_PROD ? 1 : 0;
     for (int64_t i = 0; i < x->count; i++) {
-        uint64_t value = (uint64_t)cbk_ref_get_int(x->data, x->dtype, group_at(group, i));
+        uint64_t value = (uint64_t)cbk_ref_get_int(x->data, x->dtype, cbk_ref_group_at(group, i));
         total = opcode == CBK_OP_PROD ? total * value : total + value;
     }
     int64_t wrapped = wrap(total, width, is_signed);
@@ -50,8 +41,8 @@ static int64_t accumulate_int(cbk_opcode opcode, const struct group *group, cbk_
     return is_signed ? wrapped / x->count : (int64_t)((uint64_t)wrapped / (uint64_t)x->count);
 }
 
-static void accumulate(cbk_opcode opcode, const struct group *group, const struct cbk_ref_view *out,
-                       int64_t out_at) {
+static void accumulate(cbk_opcode opcode, const struct cbk_ref_group *group,
+                       const struct cbk_ref_view *out, int64_t out_at) {
     struct cbk_ref_value total = {.kind = cbk_ref_kind_of(group->inner->dtype)};
     if (total.kind == CBK_REF_FLOAT)
         total.f = accumulate_float(opcode, group);
@@ -76,74 +67,120 @@ static bool beats(struct cbk_ref_value b, struct cbk_ref_value a, bool wants_max
     }
 }
 
-/// Position of the winner within the group, which is not empty.
-static int64_t find_extremum(const struct group *group, bool wants_max) {
+/// An element, or its size. |MIN| is MIN.
+static struct cbk_ref_value candidate(const struct cbk_ref_group *group, int64_t i, bool is_size) {
     const struct cbk_ref_view *x = group->inner;
+    struct cbk_ref_value value = cbk_ref_load(x->data, x->dtype, cbk_ref_group_at(group, i));
+    if (!is_size) return value;
+    value.f = fabs(value.f);
+    if (value.kind == CBK_REF_SIGNED && value.i < 0)
+        value.i = wrap(0 - (uint64_t)value.i, 8 * cbk_dtype_size(x->dtype), true);
+    return value;
+}
+
+/// Position of the winner within the group, which is not empty, and its value.
+static int64_t find_extremum(const struct cbk_ref_group *group, bool wants_max, bool is_size,
+                             struct cbk_ref_value *out_value) {
     int64_t best = 0;
-    struct cbk_ref_value best_value = cbk_ref_load(x->data, x->dtype, group_at(group, 0));
-    for (int64_t i = 1; i < x->count; i++) {
-        struct cbk_ref_value value = cbk_ref_load(x->data, x->dtype, group_at(group, i));
-        if (!beats(value, best_value, wants_max)) continue;
+    *out_value = candidate(group, 0, is_size);
+    for (int64_t i = 1; i < group->inner->count; i++) {
+        struct cbk_ref_value value = candidate(group, i, is_size);
+        if (!beats(value, *out_value, wants_max)) continue;
         best = i;
-        best_value = value;
+        *out_value = value;
     }
     return best;
 }
 
 // ---- any, all, count_nonzero -------------------------------------------------------------------
 
-static bool any_or_all(const struct group *group, bool wants_all) {
+static bool any_or_all(const struct cbk_ref_group *group, bool wants_all) {
     const struct cbk_ref_view *x = group->inner;
     for (int64_t i = 0; i < x->count; i++) {
-        bool is_true = cbk_ref_is_true(x, group_at(group, i));
+        bool is_true = cbk_ref_is_true(x, cbk_ref_group_at(group, i));
         if (is_true != wants_all) return is_true;
     }
     return wants_all;
 }
 
-static int64_t count_nonzero(const struct group *group) {
+static int64_t count_nonzero(const struct cbk_ref_group *group) {
     int64_t count = 0;
     for (int64_t i = 0; i < group->inner->count; i++)
-        count += cbk_ref_is_true(group->inner, group_at(group, i));
+        count += cbk_ref_is_true(group->inner, cbk_ref_group_at(group, i));
     return count;
 }
 
 // ---- the loop over results ---------------------------------------------------------------------
 
-static void reduce_group(cbk_opcode opcode, const struct group *group,
-                         const struct cbk_ref_view *out, int64_t out_at) {
-    bool wants_max = opcode == CBK_OP_MAX || opcode == CBK_OP_ARGMAX;
-    switch (opcode) {
-    case CBK_OP_MAX:
-    case CBK_OP_MIN: {
-        int64_t at = group_at(group, find_extremum(group, wants_max));
-        struct cbk_ref_value value = cbk_ref_load(group->inner->data, group->inner->dtype, at);
-        cbk_ref_store(out->data, out->dtype, out_at, value);
-        break;
-    }
-    case CBK_OP_ARGMAX:
-    case CBK_OP_ARGMIN:
-        cbk_ref_put_int(out->data, out->dtype, out_at, find_extremum(group, wants_max));
+/// Where results go: the same element of one or two outputs.
+struct place {
+    struct cbk_ref_view view;
+    int64_t at;
+};
+
+static void store_extremum(cbk_opcode opcode, const struct cbk_ref_group *group,
+                           const struct place *out) {
+    const bool wants_max = opcode == CBK_OP_MAX || opcode == CBK_OP_ARGMAX ||
+                           opcode == CBK_OP_MAX_ABS || opcode == CBK_OP_MAX_WITH_INDICES;
+    const bool is_arg = opcode == CBK_OP_ARGMAX || opcode == CBK_OP_ARGMIN;
+    const bool is_pair = opcode == CBK_OP_MAX_WITH_INDICES || opcode == CBK_OP_MIN_WITH_INDICES;
+    const bool is_size = opcode == CBK_OP_MAX_ABS || opcode == CBK_OP_MIN_ABS;
+    struct cbk_ref_value value;
+    const int64_t index = find_extremum(group, wants_max, is_size, &value);
+    const struct place *index_out = is_pair ? &out[1] : &out[0];
+    if (!is_arg) cbk_ref_store(out->view.data, out->view.dtype, out->at, value);
+    if (is_arg || is_pair)
+        cbk_ref_put_int(index_out->view.data, index_out->view.dtype, index_out->at, index);
+}
+
+static void reduce_group(const cbk_op *op, const struct cbk_ref_group *group,
+                         const struct place *out) {
+    void *data = out->view.data;
+    const cbk_dtype dtype = out->view.dtype;
+    double variance;
+    switch (op->opcode) {
+    case CBK_OP_SUM:
+    case CBK_OP_MEAN:
+    case CBK_OP_PROD:
+        accumulate(op->opcode, group, &out->view, out->at);
         break;
     case CBK_OP_ANY:
     case CBK_OP_ALL:
-        cbk_ref_put_int(out->data, out->dtype, out_at, any_or_all(group, opcode == CBK_OP_ALL));
+        cbk_ref_put_int(data, dtype, out->at, any_or_all(group, op->opcode == CBK_OP_ALL));
+        break;
+    case CBK_OP_VAR:
+    case CBK_OP_STD:
+    case CBK_OP_VAR_MEAN:
+        variance = cbk_ref_variance(group, ((const cbk_variance_params *)op->params)->correction);
+        cbk_ref_put_result(data, dtype, out->at,
+                           op->opcode == CBK_OP_STD ? sqrt(variance) : variance);
+        if (op->opcode == CBK_OP_VAR_MEAN)
+            cbk_ref_put_result(out[1].view.data, dtype, out[1].at, cbk_ref_mean(group));
+        break;
+    case CBK_OP_NORM:
+        cbk_ref_put_result(data, dtype, out->at,
+                           cbk_ref_norm(group, ((const cbk_norm_params *)op->params)->p.v.f));
+        break;
+    case CBK_OP_LOGSUMEXP:
+        cbk_ref_put_result(data, dtype, out->at, cbk_ref_logsumexp(group));
         break;
     case CBK_OP_COUNT_NONZERO:
-        cbk_ref_put_int(out->data, out->dtype, out_at, count_nonzero(group));
+        cbk_ref_put_int(data, dtype, out->at, count_nonzero(group));
         break;
     default:
-        accumulate(opcode, group, out, out_at);
+        store_extremum(op->opcode, group, out);
         break;
     }
 }
 
 cbk_status cbk_ref_reduce(struct cbk_ref_stream *stream, const cbk_op *op) {
-    const cbk_reduce_params *params = op->params;
+    const cbk_reduce_params *params = op->params; // the params of all rows begin like these
     struct cbk_ref_view x = cbk_ref_view_of(op->inputs[0]);
-    struct cbk_ref_view out = cbk_ref_view_of(op->outputs[0]);
+    struct place out[2];
     (void)stream;
-    if (op->opcode > CBK_OP_ALL && op->opcode != CBK_OP_COUNT_NONZERO) return cbk_ref_unknown(op);
+    if (op->opcode > CBK_OP_MIN_WITH_INDICES && op->opcode != CBK_OP_COUNT_NONZERO)
+        return cbk_ref_unknown(op);
+    for (uint32_t k = 0; k < op->output_count; k++) out[k].view = cbk_ref_view_of(op->outputs[k]);
 
     uint32_t all_axes = (1u << x.rank) - 1, reduced = 0;
     for (uint32_t i = 0; i < params->axis_count; i++) reduced |= 1u << params->axes[i];
@@ -153,9 +190,10 @@ cbk_status cbk_ref_reduce(struct cbk_ref_stream *stream, const cbk_op *op) {
     inner.offset = 0; // `kept` has it
 
     // Reduced axes have length 1 in `out` or are gone: its order is that of `kept` either way.
-    for (int64_t i = 0; i < out.count; i++) {
-        struct group group = {&inner, cbk_ref_at(&kept, i)};
-        reduce_group(op->opcode, &group, &out, cbk_ref_at(&out, i));
+    for (int64_t i = 0; i < out[0].view.count; i++) {
+        struct cbk_ref_group group = {&inner, cbk_ref_at(&kept, i)};
+        for (uint32_t k = 0; k < op->output_count; k++) out[k].at = cbk_ref_at(&out[k].view, i);
+        reduce_group(op, &group, out);
     }
     return CBK_OK;
 }

@@ -171,7 +171,7 @@ int main(void) {
     struct test_list list = {0};
     cbk_dtype dtypes[20];
     for (cbk_opcode opcode = CBK_OP_SUM; opcode <= CBK_OP_COUNT_NONZERO; opcode++) {
-        if (cbk_op_info_of(opcode) == NULL) continue;
+        if (opcode > CBK_OP_ALL && opcode < CBK_OP_COUNT_NONZERO) continue; // test_statistics.c
         uint32_t row = opcode & 0xff;
         uint32_t count =
             test_pick_dtypes(is_question(opcode) ? computed : test_numbers, row, 2, dtypes);

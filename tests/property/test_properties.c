@@ -4,6 +4,7 @@
 #include "random_data.h"
 #include "support.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -256,6 +257,106 @@ static void test_halves_round_trip(void **state) {
     }
 }
 
+/// `count` elements of one value, in memory of one.
+static cbk_tensor *repeated(cbk_dtype dtype, double value, int64_t count) {
+    cbk_tensor *one = NULL, *many = NULL;
+    assert_ok(cbk_fill(stream, dtype, 1, (int64_t[]){1}, cbk_f(value), &one));
+    assert_ok(cbk_expand(stream, one, 1, &count, &many));
+    cbk_tensor_release(&one);
+    return many;
+}
+
+static void expect_f32(cbk_tensor *x, float value) {
+    cbk_tensor *wanted = NULL;
+    assert_ok(cbk_fill(stream, CBK_DTYPE_F32, 0, NULL, cbk_f(value), &wanted));
+    expect_same(x, wanted);
+}
+
+static void test_sums_of_many_are_exact(void **state) {
+    (void)state;
+    cbk_reduce_params to_f32 = CBK_INIT(cbk_reduce_params, .out_dtype = CBK_DTYPE_F32);
+    cbk_tensor *ones = repeated(CBK_DTYPE_F32, 1, (int64_t)1 << 26), *out = NULL;
+    cbk_tensor *largest = repeated(CBK_DTYPE_F16, 65504, 100000);
+    assert_ok(cbk_sum(stream, ones, NULL, &out)); // a running sum would stop at 2^24
+    expect_f32(out, 0x1p26f);
+    assert_ok(cbk_mean(stream, largest, &to_f32, &out));
+    expect_f32(out, 65504);
+    assert_ok(
+        cbk_var(stream, largest, &CBK_INIT(cbk_variance_params, .out_dtype = CBK_DTYPE_F32), &out));
+    expect_f32(out, 0);
+    cbk_tensor_release(&ones);
+    cbk_tensor_release(&largest);
+}
+
+static void test_variance_far_from_zero(void **state) {
+    (void)state; // 0, 1, 0, 1, ... on top of a million: a difference of squares would lose it all
+    const int64_t pair = 2, count = 5000, shape[2] = {count, pair};
+    cbk_tensor *offset = NULL, *x = NULL, *line = NULL, *out = NULL;
+    assert_ok(cbk_tensor_from_data(stream, CBK_DTYPE_F32, 1, &pair, (float[]){1000000, 1000001},
+                                   2 * sizeof(float), &offset));
+    assert_ok(cbk_expand(stream, offset, 2, shape, &x));
+    assert_ok(cbk_reshape(stream, x, 1, (int64_t[]){-1}, &line));
+    assert_ok(cbk_var(stream, line, NULL, &out));
+    float variance = 0;
+    assert_ok(cbk_tensor_read(stream, out, &variance, sizeof variance));
+    assert_true(variance > 0.24999f && variance < 0.25001f);
+    cbk_tensor_release(&out);
+    cbk_tensor_release(&line);
+    cbk_tensor_release(&x);
+    cbk_tensor_release(&offset);
+}
+
+static void test_norm_of_the_largest(void **state) {
+    (void)state;
+    const float values[4] = {3e38f, 0, 1, 0}, tiny[4] = {0, 3e-30f, 0, 4e-30f};
+    const int64_t length = 4;
+    cbk_tensor *x = NULL, *out = NULL;
+    assert_ok(cbk_tensor_from_data(stream, CBK_DTYPE_F32, 1, &length, values, sizeof values, &x));
+    assert_ok(cbk_norm(stream, x, NULL, &out));
+    expect_f32(out, 3e38f);
+    cbk_tensor_release(&x);
+    assert_ok(cbk_tensor_from_data(stream, CBK_DTYPE_F32, 1, &length, tiny, sizeof tiny, &x));
+    assert_ok(cbk_norm(stream, x, NULL, &out));
+    float norm = 0;
+    assert_ok(cbk_tensor_read(stream, out, &norm, sizeof norm));
+    assert_true(norm > 4.99999e-30f && norm < 5.00001e-30f);
+    cbk_tensor_release(&out);
+    cbk_tensor_release(&x);
+}
+
+static double read_one(cbk_tensor *x, int64_t at) {
+    size_t size;
+    float *data = read_all(x, &size);
+    const double value = data[at];
+    free(data);
+    return value;
+}
+
+static void test_composed_statistics(void **state) {
+    (void)state;
+    const float data[6] = {1, 2, 4, 2, 4, 8};
+    const int64_t shape[2] = {2, 3};
+    cbk_tensor *x = NULL, *a = NULL, *b = NULL, *out = NULL;
+    assert_ok(cbk_tensor_from_data(stream, CBK_DTYPE_F32, 2, shape, data, sizeof data, &x));
+    assert_ok(cbk_cov(stream, x, 1, &out)); // rows a and 2 a
+    assert_true(fabs(read_one(out, 0) - 7.0 / 3) < 1e-5 &&
+                fabs(read_one(out, 3) - 28.0 / 3) < 1e-5);
+    assert_true(fabs(read_one(out, 1) - 14.0 / 3) < 1e-5 && read_one(out, 1) == read_one(out, 2));
+    cbk_tensor *trace = NULL;
+    assert_ok(cbk_matrix_trace(stream, out, &trace));
+    assert_true(fabs(read_one(trace, 0) - 35.0 / 3) < 1e-5);
+    cbk_tensor_release(&trace);
+    cbk_tensor_release(&out);
+    assert_ok(cbk_narrow(stream, x, 0, 0, 1, &a));
+    assert_ok(cbk_narrow(stream, x, 0, 1, 1, &b));
+    assert_ok(cbk_cosine_similarity(stream, a, b, 1, 0, &out));
+    assert_true(fabs(read_one(out, 0) - 1) < 1e-6);
+    cbk_tensor_release(&out);
+    cbk_tensor_release(&a);
+    cbk_tensor_release(&b);
+    cbk_tensor_release(&x);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_addition_commutes),
@@ -267,6 +368,10 @@ int main(void) {
         cmocka_unit_test(test_product_transposed),
         cmocka_unit_test(test_results_repeat),
         cmocka_unit_test(test_halves_round_trip),
+        cmocka_unit_test(test_sums_of_many_are_exact),
+        cmocka_unit_test(test_variance_far_from_zero),
+        cmocka_unit_test(test_norm_of_the_largest),
+        cmocka_unit_test(test_composed_statistics),
     };
     seed = 20;
     return cmocka_run_group_tests(tests, open_side, close_side);

@@ -41,6 +41,8 @@ union test_params {
     cbk_offset_params offset;
     cbk_axis_params axis;
     cbk_reduce_params reduce;
+    cbk_variance_params variance;
+    cbk_norm_params norm;
     cbk_matmul_params matmul;
     cbk_index_params index;
     cbk_random_params random;

@@ -63,6 +63,8 @@ struct row {
         cbk_slice_params slice;
         cbk_axis_params axis;
         cbk_reduce_params reduce;
+        cbk_variance_params variance;
+        cbk_norm_params norm;
         cbk_matmul_params matmul;
         cbk_index_params index;
         cbk_random_params random;
@@ -364,6 +366,22 @@ static const struct row rows[] = {
             WITH(reduce, 0, {0}, 0, I8)),
     NO_WITH(COUNT_NONZERO, "bool[2]", DTYPE, "out_dtype is bool", WITH(reduce, 0, {0}, 0, BOOL)),
     NO(COUNT_NONZERO, "f8e4m3[2]", DTYPE, "floats, ints and bools"),
+    OK_WITH(VAR, "f16[2,3]", "f16[2,1]", WITH(variance, 1, {1}, 0, 0, 1)),
+    OK_WITH(VAR, "f16[2,0]", "f32[2]", WITH(variance, 1, {1}, 1, F32, 0)),
+    NO(VAR, "i32[2,3]", DTYPE, "var: dtype is i32"),
+    NO_WITH(STD, "f32[2,3]", INVALID_ARGUMENT, "correction is -1",
+            WITH(variance, 0, {0}, 0, 0, -1)),
+    OK(NORM, "f32[2,3]", "f32[]"),
+    OK_WITH(NORM, "f32[0,3]", "f32[1,3]", WITH(norm, 1, {0}, 0, 0, INT_SCALAR(3))),
+    NO_WITH(NORM, "f32[0,3]", SHAPE, "no norm of no elements",
+            WITH(norm, 1, {0}, 0, 0, FLOAT_SCALAR(-1.0))),
+    NO_WITH(NORM, "f32[3]", INVALID_ARGUMENT, "p has kind 9", WITH(norm, 0, {0}, 0, 0, {9})),
+    NO(NORM, "u8[3]", DTYPE, "u8"),
+    OK_WITH(LOGSUMEXP, "bf16[2,0]", "bf16[2]", WITH(reduce, 1, {1}, 1, 0)),
+    NO(LOGSUMEXP, "i32[3]", DTYPE, "i32"),
+    OK(MAX_ABS, "i8[3]", "i8[]"),
+    NO(MIN_ABS, "f32[0]", SHAPE, "no min_abs of no elements"),
+    NO_WITH(MAX_ABS, "f16[2,3]", DTYPE, "out_dtype is f32", WITH(reduce, 0, {0}, 0, F32)),
 
     // softmax, matrix product
     OK_WITH(SOFTMAX, "f16[2,0]", "f16[2,0]", WITH(axis, -1)),

@@ -23,7 +23,7 @@ static const struct {
     {CBK_OP_FILL, 5},
     {CBK_OP_COPY, 5},
     {CBK_OP_TRIL, 4},
-    {CBK_OP_SUM, 9},
+    {CBK_OP_SUM, 18},
     {CBK_OP_SOFTMAX, 2},
     {CBK_OP_COUNT_NONZERO, 1},
     {CBK_OP_MATMUL, 1},

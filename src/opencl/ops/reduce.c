@@ -2,8 +2,9 @@
 ///
 /// The tree of a reduction is fixed by its length (kernels/include/reduce_ops.clh). Everything
 /// decided here - which kernel, how many chunks - changes who does which part of that tree.
-#include "axes.h"
-#include "pointwise.h"
+#include "reduce.h"
+
+#include <string.h>
 
 #define BLOCK 1024 ///< elements of a block
 #define GROUP 256  ///< work-items of a group, GPU form
@@ -12,80 +13,13 @@
 #define GROUP_COLUMNS 32 ///< of reduce_column, GPU form
 #define SHORT_LENGTH 64
 
-struct reduce_op {
-    const char *name;
-    bool is_arg, is_truth;
-    bool is_order_free; ///< for floats too
-    bool is_count;
-};
-
-#define LOW(opcode) ((opcode)&0xff)
-static const struct reduce_op reduce_ops[] = {
-    [LOW(CBK_OP_SUM)] = {"sum", false, false, false},
-    [LOW(CBK_OP_MEAN)] = {"mean", false, false, false},
-    [LOW(CBK_OP_PROD)] = {"prod", false, false, false},
-    [LOW(CBK_OP_MAX)] = {"max", false, false, true},
-    [LOW(CBK_OP_MIN)] = {"min", false, false, true},
-    [LOW(CBK_OP_ARGMAX)] = {"argmax", true, false, false},
-    [LOW(CBK_OP_ARGMIN)] = {"argmin", true, false, false},
-    [LOW(CBK_OP_ANY)] = {"any", false, true, true},
-    [LOW(CBK_OP_ALL)] = {"all", false, true, true},
-    [LOW(CBK_OP_COUNT_NONZERO)] = {"count_nonzero", false, false, true, true},
-};
-#define REDUCE_OPS (sizeof reduce_ops / sizeof *reduce_ops)
-
-// ---- programs -----------------------------------------------------------------------------------
-
-/// Names a program; packed into the key.
-struct program {
-    uint32_t op; ///< low byte of the opcode
-    cbk_dtype x, accumulator, y;
-    uint32_t lanes;
-    bool is_gpu, is_aligned, has_index64;
-};
-
-static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines) {
-    const struct program *program = spec->context;
-    cbk_rt_text_add(defines, " -DOP=op_%s -DX=%s -DACC=%s -DY=%s -DW=%u -DINDEX=%s",
-                    reduce_ops[program->op].name, cbk_ocl_dtype_word(program->x),
-                    cbk_ocl_dtype_word(program->accumulator), cbk_ocl_dtype_word(program->y),
-                    (unsigned)program->lanes, program->has_index64 ? "long" : "int");
-    if (program->is_aligned) cbk_rt_text_add(defines, " -DALIGNED");
-}
-
-static struct cbk_rt_spec make_spec(const struct program *program, const char *entry) {
-    uint64_t flags = (uint64_t)program->is_aligned | (uint64_t)program->has_index64 << 1;
-    return (struct cbk_rt_spec){
-        .source = program->is_gpu ? &cbk_kernel_reduce_gpu : &cbk_kernel_reduce_cpu,
-        .entry = entry,
-        .key = {(uint64_t)program->op | (uint64_t)program->x << 8 |
-                    (uint64_t)program->accumulator << 16 | (uint64_t)program->y << 24,
-                (uint64_t)program->lanes | flags << 8},
-        .describe = describe,
-        .context = program};
-}
-
-static bool is_float(cbk_dtype dtype) {
-    return dtype < CBK_DTYPE_I64;
-}
-
-static cbk_dtype accumulator_of(const struct reduce_op *op, cbk_dtype x, cbk_dtype y) {
-    if (op->is_truth || op->is_count) return CBK_DTYPE_I32; // count: while that holds it
-    return cbk_ocl_accumulator(x, op->is_arg ? x : y);
-}
-
-/// Lanes of the CPU form's vectors: as wide as its registers, but no more than 64 bytes.
-static uint32_t cpu_lanes(uint32_t float_lanes, cbk_dtype accumulator) {
-    uint32_t lanes = cbk_dtype_size(accumulator) == 8 ? float_lanes / 2 : float_lanes;
-    return lanes >= 16 ? 16 : lanes >= 8 ? 8 : 4;
-}
-
 // ---- one reduction ------------------------------------------------------------------------------
 
 /// What the kernels get; as in both texts, with `tail` in each one's meaning.
 struct reduce_args {
     struct cbk_ocl_axes kept, reduced;
-    int64_t x_offset, y_offset, partials_offset, joined_offset;
+    int64_t x_offset, y_offset, z_offset, partials_offset, joined_offset;
+    int64_t parameter;
     int64_t chunks;
     int64_t blocks_per_chunk;
     int64_t tail; ///< CPU: units per work-item; GPU: blocks per step
@@ -93,21 +27,20 @@ struct reduce_args {
 
 struct reduction {
     struct cbk_ocl_stream *stream;
-    struct program program;
-    struct cbk_ocl_operand x, y;
+    const char *name; ///< of the operation
+    struct cbk_ocl_reduce_program program;
+    struct cbk_ocl_operand x, y, z; ///< z: the second output, y again if there is none
     struct reduce_args args;
     const char *entry;
     int64_t groups; ///< of the first launch; CPU form: work-items
     bool is_column; ///< partials are [chunk][result], else [result][chunk]
 };
 
-static size_t state_bytes(const struct reduction *r) {
-    return reduce_ops[r->program.op].is_arg ? 16 : cbk_dtype_size(r->program.accumulator);
-}
-
 /// Where a block of states starts in its buffer.
 static int64_t state_offset(const struct reduction *r, const struct cbk_rt_block *block) {
-    return block != NULL ? (int64_t)(cbk_rt_block_offset(block) / state_bytes(r)) : 0;
+    return block != NULL
+               ? (int64_t)(cbk_rt_block_offset(block) / cbk_ocl_reduce_state_bytes(&r->program))
+               : 0;
 }
 
 static int64_t block_count(const struct reduction *r) {
@@ -131,8 +64,7 @@ static void split_axes(struct reduction *r, const cbk_reduce_params *params) {
             cbk_ocl_axes_add(&r->args.kept, x->shape[i], x->strides[i], y->strides[y_axis]);
     }
     cbk_ocl_axes_sort(&r->args.kept);
-    const struct reduce_op *op = &reduce_ops[r->program.op];
-    if (op->is_order_free || (!op->is_arg && !is_float(r->program.accumulator)))
+    if (cbk_ocl_reduce_is_order_free(r->program.kind, r->program.accumulator))
         cbk_ocl_axes_sort(&r->args.reduced);
     if (r->args.reduced.rank == 0 && r->args.reduced.count == 1) { // nothing is reduced
         r->args.reduced.rank = 1;
@@ -158,7 +90,7 @@ static void plan_cpu(struct reduction *r, const struct cbk_rt_caps *caps) {
     int64_t useful = cbk_ocl_divide_up(results * args->reduced.count, 8192);
     int64_t items = useful < wanted ? useful : wanted;
 
-    r->program.lanes = cpu_lanes(caps->float_lanes, r->program.accumulator);
+    r->program.lanes = cbk_ocl_reduce_lanes(caps->float_lanes, r->program.accumulator);
     r->program.has_index64 = true;
     r->is_column = !is_run(r) && has_columns(r, r->program.lanes);
     if (r->is_column) {
@@ -186,7 +118,7 @@ static void plan_rows(struct reduction *r, const struct cbk_rt_caps *caps) {
     args->tail = cbk_ocl_clamp(cbk_ocl_power_of_two(blocks), 1, GROUP_BLOCKS);
     int64_t row_groups = cbk_ocl_divide_up(args->kept.count, GROUP_BLOCKS / args->tail);
     int64_t steps = cbk_ocl_divide_up(blocks, args->tail);
-    int64_t wanted = 32 * (int64_t)caps->compute_units;
+    int64_t wanted = 512 * (int64_t)caps->compute_units; // a group hides no latency between steps
     int64_t chunk_steps = cbk_ocl_power_of_two(
         row_groups >= wanted ? steps : cbk_ocl_divide_up(steps * row_groups, wanted));
     args->blocks_per_chunk = chunk_steps * args->tail;
@@ -232,9 +164,9 @@ static void plan_gpu(struct reduction *r, const struct cbk_rt_caps *caps) {
 
 static cbk_status make_launch(struct reduction *r, const char *entry, int64_t groups,
                               struct cbk_rt_launch *launch) {
-    struct cbk_rt_spec spec = make_spec(&r->program, entry);
+    struct cbk_rt_spec spec = cbk_ocl_reduce_spec(&r->program, entry);
     size_t local = r->program.is_gpu ? GROUP : 1;
-    *launch = (struct cbk_rt_launch){.operation = reduce_ops[r->program.op].name,
+    *launch = (struct cbk_rt_launch){.operation = r->name,
                                      .dimensions = 1,
                                      .global = {(size_t)groups * local, 1, 1},
                                      .local = {local, 1, 1}};
@@ -247,6 +179,7 @@ static cbk_status launch_first(struct reduction *r, struct cbk_rt_block *partial
     if (status != CBK_OK) return status;
     cbk_rt_arg_block(&launch, r->x.block, CBK_RT_READ);
     cbk_rt_arg_block(&launch, r->y.block, CBK_RT_WRITE);
+    cbk_rt_arg_block(&launch, r->z.block, CBK_RT_WRITE);
     cbk_rt_arg_block(&launch, partials != NULL ? partials : r->y.block, CBK_RT_WRITE);
     r->args.partials_offset = state_offset(r, partials);
     cbk_rt_arg_value(&launch, &r->args, sizeof r->args);
@@ -275,6 +208,7 @@ static cbk_status launch_combine(struct reduction *r, const struct partials *fro
     args.joined_offset = state_offset(r, joined);
     cbk_rt_arg_block(&launch, source, CBK_RT_READ);
     cbk_rt_arg_block(&launch, r->y.block, CBK_RT_WRITE);
+    cbk_rt_arg_block(&launch, r->z.block, CBK_RT_WRITE);
     cbk_rt_arg_value(&launch, &args, sizeof args);
     cbk_rt_arg_value(&launch, &from->result_step, sizeof from->result_step);
     cbk_rt_arg_value(&launch, &from->chunk_step, sizeof from->chunk_step);
@@ -303,12 +237,13 @@ static cbk_status combine_gpu(struct reduction *r, struct partials *from) {
         int64_t results = r->args.kept.count;
         int64_t width = cbk_ocl_clamp(cbk_ocl_power_of_two(results), 1, 32), lanes = GROUP / width;
         int64_t run =
-            cbk_ocl_clamp(cbk_ocl_power_of_two(cbk_ocl_divide_up(from->chunks, lanes)), 1, 16);
+            cbk_ocl_clamp(cbk_ocl_power_of_two(cbk_ocl_divide_up(from->chunks, lanes)), 1, 64);
         int64_t places = cbk_ocl_clamp(cbk_ocl_divide_up(from->chunks, lanes * run), 1, INT64_MAX);
         is_done = places == 1;
         if (!is_done)
-            RT_TRY(cbk_rt_alloc(r->stream->rt, (uint64_t)(places * results) * state_bytes(r),
-                                &joined));
+            RT_TRY(cbk_rt_alloc(
+                r->stream->rt,
+                (uint64_t)(places * results) * cbk_ocl_reduce_state_bytes(&r->program), &joined));
         RT_TRY(launch_combine(r, from, joined, cbk_ocl_divide_up(results, width) * places,
                               (int32_t)width, (int32_t)run));
         cbk_rt_free(device, &from->block);
@@ -327,97 +262,103 @@ static cbk_status combine(struct reduction *r, struct partials *from) {
 /// An empty reduction is a join of no chunks.
 static cbk_status reduce_nothing(struct reduction *r, const struct cbk_rt_caps *caps) {
     struct partials none = {.block = NULL};
-    r->program.lanes = r->program.is_gpu ? 4 : cpu_lanes(caps->float_lanes, r->program.accumulator);
+    r->program.lanes =
+        r->program.is_gpu ? 4 : cbk_ocl_reduce_lanes(caps->float_lanes, r->program.accumulator);
     r->program.has_index64 = !r->program.is_gpu || cbk_ocl_axes_are_long(&r->args.kept);
     return combine(r, &none);
 }
 
-cbk_status cbk_ocl_reduce(struct cbk_ocl_stream *stream, const cbk_op *op) {
-    const struct cbk_rt_caps *caps = stream->device->caps;
-    struct reduction r = {.stream = stream,
-                          .x = cbk_ocl_operand(op->inputs[0]),
-                          .y = cbk_ocl_operand(op->outputs[0])};
+/// From the operands to the result.
+static cbk_status reduce(struct reduction *r, const cbk_reduce_params *params) {
+    const struct cbk_rt_caps *caps = r->stream->device->caps;
     struct partials partials = {.block = NULL};
     cbk_status status = CBK_OK;
 
-    r.program.op = LOW(op->opcode);
-    r.program.x = r.x.meta->dtype;
-    r.program.y = r.y.meta->dtype;
-    r.program.accumulator = accumulator_of(&reduce_ops[r.program.op], r.program.x, r.program.y);
-    r.program.is_gpu = !caps->is_cpu;
-    r.args.x_offset = r.x.offset;
-    r.args.y_offset = r.y.offset;
-    split_axes(&r, op->params);
-    if (reduce_ops[r.program.op].is_count && r.args.reduced.count > INT32_MAX)
-        r.program.accumulator = CBK_DTYPE_I64;
-    if (r.args.reduced.count == 0) return reduce_nothing(&r, caps);
+    r->args.x_offset = r->x.offset;
+    r->args.y_offset = r->y.offset;
+    r->args.z_offset = r->z.offset;
+    split_axes(r, params);
+    if (r->program.kind == CBK_OCL_REDUCE_COUNT_NONZERO && r->args.reduced.count > INT32_MAX)
+        r->program.accumulator = CBK_DTYPE_I64;
+    if (r->args.reduced.count == 0) return reduce_nothing(r, caps);
 
-    if (r.program.is_gpu)
-        plan_gpu(&r, caps);
+    if (r->program.is_gpu)
+        plan_gpu(r, caps);
     else
-        plan_cpu(&r, caps);
-    const int64_t results = r.args.kept.count, chunks = r.args.chunks;
+        plan_cpu(r, caps);
+    const int64_t results = r->args.kept.count, chunks = r->args.chunks;
     if (chunks > 1)
-        RT_TRY(cbk_rt_alloc(stream->rt, (uint64_t)(results * chunks) * state_bytes(&r),
+        RT_TRY(cbk_rt_alloc(r->stream->rt,
+                            (uint64_t)(results * chunks) * cbk_ocl_reduce_state_bytes(&r->program),
                             &partials.block));
-    RT_TRY(launch_first(&r, partials.block));
+    RT_TRY(launch_first(r, partials.block));
     if (chunks > 1) {
-        partials.result_step = r.is_column ? 1 : chunks;
-        partials.chunk_step = r.is_column ? results : 1;
+        partials.result_step = r->is_column ? 1 : chunks;
+        partials.chunk_step = r->is_column ? results : 1;
         partials.chunks = chunks;
-        RT_TRY(combine(&r, &partials));
+        RT_TRY(combine(r, &partials));
     }
 done:
-    cbk_rt_free(stream->device->rt, &partials.block);
+    cbk_rt_free(r->stream->device->rt, &partials.block);
     return status;
 }
 
-// ---- the list of all programs -------------------------------------------------------------------
-
-struct visit {
-    cbk_ocl_program_visitor visit;
-    void *user_data;
-    struct program program;
-};
-
-static void visit_forms(struct visit *visit) {
-    struct program *program = &visit->program;
-    program->is_gpu = program->is_aligned = false;
-    program->has_index64 = true;
-    const uint32_t float_lanes[] = {4, 8, 16};
-    for (size_t i = 0; i < 3; i++) {
-        program->lanes = cpu_lanes(float_lanes[i], program->accumulator);
-        struct cbk_rt_spec spec = make_spec(program, "reduce_row");
-        visit->visit(visit->user_data, &spec);
-    }
-    program->is_gpu = true;
-    program->lanes = 4;
-    for (int form = 0; form < 4; form++) {
-        program->is_aligned = (form & 1) != 0;
-        program->has_index64 = (form & 2) != 0;
-        struct cbk_rt_spec spec = make_spec(program, "reduce_row");
-        visit->visit(visit->user_data, &spec);
-    }
+static bool has_same_strides(const cbk_tensor_meta *a, const cbk_tensor_meta *b) {
+    for (uint32_t i = 0; i < a->rank; i++)
+        if (a->shape[i] != 1 && a->strides[i] != b->strides[i]) return false;
+    return true;
 }
 
-static void visit_dtype(void *context, cbk_dtype dtype) {
-    struct visit *visit = context;
-    const struct reduce_op *op = &reduce_ops[visit->program.op];
-    visit->program.x = dtype;
-    visit->program.y = op->is_arg || op->is_count ? CBK_DTYPE_I64
-                       : op->is_truth             ? CBK_DTYPE_BOOL
-                                                  : dtype;
-    visit->program.accumulator = accumulator_of(op, dtype, visit->program.y);
-    visit_forms(visit);
-    if (!op->is_count) return;
-    visit->program.accumulator = CBK_DTYPE_I64;
-    visit_forms(visit);
+/// The kernels walk both outputs by the same strides: here by those of dense temporaries.
+static cbk_status reduce_apart(struct reduction *r, const cbk_reduce_params *params) {
+    cbk_tensor_meta y_meta, z_meta;
+    struct cbk_ocl_operand y = r->y, z = r->z;
+    struct cbk_rt_device *device = r->stream->device->rt;
+    cbk_status status = CBK_OK;
+    r->y.block = r->z.block = NULL;
+    RT_TRY(cbk_ocl_temporary(r->stream, y.meta, &y_meta, &r->y));
+    RT_TRY(cbk_ocl_temporary(r->stream, z.meta, &z_meta, &r->z));
+    RT_TRY(reduce(r, params));
+    RT_TRY(cbk_ocl_copy(r->stream, &r->y, &y));
+    RT_TRY(cbk_ocl_copy(r->stream, &r->z, &z));
+done:
+    cbk_rt_free(device, &r->z.block);
+    cbk_rt_free(device, &r->y.block);
+    return status;
 }
 
-void cbk_ocl_reduce_programs(cbk_ocl_program_visitor visit, void *user_data) {
-    for (uint32_t op = 0; op < REDUCE_OPS; op++) {
-        if (reduce_ops[op].name == NULL) continue;
-        struct visit context = {visit, user_data, {.op = op}};
-        cbk_ocl_each_row_dtype(CBK_FAMILY_REDUCE << 8 | op, visit_dtype, &context);
+/// What kernels get of a variance's correction and a norm's exponent.
+static int64_t parameter_of(const cbk_op *op, const struct cbk_ocl_reduce_program *program) {
+    int64_t bits = 0;
+    if (program->kind == CBK_OCL_REDUCE_NORM_P) {
+        const double p = ((const cbk_norm_params *)op->params)->p.v.f;
+        const float narrow = (float)p;
+        uint32_t low = 0;
+        memcpy(&low, &narrow, sizeof low);
+        bits = low;
+        if (program->accumulator == CBK_DTYPE_F64) memcpy(&bits, &p, sizeof bits);
+    } else if (op->opcode >= CBK_OP_VAR && op->opcode <= CBK_OP_VAR_MEAN) {
+        bits = ((const cbk_variance_params *)op->params)->correction;
     }
+    return bits;
+}
+
+cbk_status cbk_ocl_reduce(struct cbk_ocl_stream *stream, const cbk_op *op) {
+    const bool is_pair = op->output_count == 2;
+    struct reduction r = {.stream = stream,
+                          .name = cbk_op_info_of(op->opcode)->name,
+                          .x = cbk_ocl_operand(op->inputs[0]),
+                          .y = cbk_ocl_operand(op->outputs[0]),
+                          .z = cbk_ocl_operand(op->outputs[is_pair ? 1 : 0])};
+    const double p = op->opcode == CBK_OP_NORM ? ((const cbk_norm_params *)op->params)->p.v.f : 0;
+    struct cbk_ocl_reduce_program *program = &r.program;
+    program->kind = cbk_ocl_reduce_kind_of(op->opcode, p);
+    program->x = r.x.meta->dtype;
+    program->y = r.y.meta->dtype;
+    program->z = is_pair ? r.z.meta->dtype : CBK_DTYPE_NONE;
+    program->accumulator = cbk_ocl_reduce_accumulator(program->kind, program->x, program->y);
+    program->is_gpu = !stream->device->caps->is_cpu;
+    r.args.parameter = parameter_of(op, program);
+    const cbk_reduce_params *params = op->params; // the params of all rows begin like these
+    return has_same_strides(r.y.meta, r.z.meta) ? reduce(&r, params) : reduce_apart(&r, params);
 }
