@@ -5,6 +5,7 @@
 /// launch the stream's position and moves the stream on by what the graph draws, so each replay
 /// draws what an eager run in its place would have drawn.
 #include "backend.h"
+#include "join.h"
 #include "merge.h"
 
 struct cbk_ocl_graph {
@@ -21,6 +22,7 @@ static void forget_capture(struct cbk_ocl_stream *stream) {
     cbk_rt_free(stream->device->rt, &stream->draws.start);
     stream->draws = (struct cbk_ocl_draws){.start = NULL};
     cbk_ocl_forget_small_launches(stream);
+    cbk_ocl_forget_products(stream);
 }
 
 cbk_status cbk_ocl_graph_prepare(void *self, void *handle) {
@@ -40,6 +42,7 @@ cbk_status cbk_ocl_graph_stop(void *self, void *handle, void **out_graph) {
     cbk_status status = cbk_rt_graph_stop(stream->rt, &recorded);
     struct cbk_ocl_graph *graph = status == CBK_OK ? cbk_rt_host_alloc(rt, sizeof *graph) : NULL;
     if (graph != NULL) {
+        cbk_ocl_join(stream, recorded, &stream->draws.start_node);
         cbk_ocl_merge(stream, recorded, &stream->draws.start_node);
         *graph = (struct cbk_ocl_graph){.rt = recorded,
                                         .draws = stream->draws.start != NULL,

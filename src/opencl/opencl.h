@@ -33,6 +33,8 @@ struct cbk_ocl_stream {
     struct cbk_ocl_profile *profile; ///< while one is on (profile.c)
     struct cbk_ocl_small_launch *small_launches; ///< of the capture in progress (merge.h)
     uint32_t small_launch_count, small_launch_capacity;
+    struct cbk_ocl_join **products; ///< likewise (join.h)
+    uint32_t product_count, product_capacity;
 };
 
 /// What the draws of a graph count from, as kernels/random.cl has it.

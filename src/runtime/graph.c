@@ -31,6 +31,7 @@ static void free_lists(struct cbk_rt_graph *graph) {
     struct cbk_rt *rt = graph->stream->device->rt;
     cbk_rt_host_free(rt, graph->nodes, graph->node_capacity * sizeof *graph->nodes);
     cbk_rt_host_free(rt, graph->pins, graph->pin_capacity * sizeof *graph->pins);
+    cbk_rt_host_free(rt, graph->touches, graph->touch_capacity * sizeof *graph->touches);
     cbk_rt_host_free(rt, graph->accesses, graph->access_count * sizeof *graph->accesses);
     cbk_rt_host_free(rt, graph, sizeof *graph);
 }

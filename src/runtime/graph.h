@@ -1,7 +1,7 @@
 /// graph.h: a recorded graph from within: nodes, pins. Private to the graph files and blas.c.
 ///
 /// graph.c has the states of a stream and the life of a graph, graph_record.c makes nodes,
-/// graph_replay.c enqueues them.
+/// graph_edit.c replaces them, graph_replay.c enqueues them.
 #ifndef CUBEBACK_RUNTIME_GRAPH_H
 #define CUBEBACK_RUNTIME_GRAPH_H
 
@@ -46,6 +46,13 @@ struct cbk_rt_pin {
     bool is_own;     ///< taken in the capture: may serve again once nobody else holds it
 };
 
+/// A node that used a block, or the block's being taken for something new.
+struct cbk_rt_touch {
+    const struct cbk_rt_block *block;
+    uint32_t node;
+};
+#define CBK_RT_TAKEN_ANEW UINT32_MAX
+
 struct cbk_rt_graph {
     struct cbk_rt_stream *stream; ///< the one that captured it
     struct cbk_rt_node *nodes;
@@ -55,6 +62,11 @@ struct cbk_rt_graph {
     uint32_t pin_count, pin_capacity;
     struct cbk_rt_access *accesses; ///< of a finished graph: what a replay uses
     uint32_t access_count;
+    struct cbk_rt_touch *touches; ///< in the order of the capture
+    uint32_t touch_count, touch_capacity;
+    bool has_lost_touches; ///< for want of host memory
+    bool is_edited;        ///< touches are complete, and no block serves again
+    uint32_t edit_start;   ///< the first node of the edit in progress
     bool reports_index;
     bool was_replayed;
     const char *failure; ///< why stop has to fail; NULL: it need not
@@ -73,6 +85,10 @@ void cbk_rt_graph_count_node(struct cbk_rt_graph *graph);
 /// Holds on to a block that a node uses. Errors: CBK_ERROR_OUT_OF_HOST_MEMORY.
 cbk_status cbk_rt_graph_pin(struct cbk_rt_graph *graph, struct cbk_rt_block *block,
                             uint32_t access);
+
+/// Notes that a node uses the block (graph_edit.c).
+void cbk_rt_graph_touch(struct cbk_rt_graph *graph, const struct cbk_rt_block *block,
+                        uint32_t node);
 
 // ---- replay (blas.c): under the stream's mutex --------------------------------------------------
 

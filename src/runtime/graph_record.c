@@ -55,6 +55,7 @@ cbk_status cbk_rt_graph_pin(struct cbk_rt_graph *graph, struct cbk_rt_block *blo
                             uint32_t access) {
     // The stream's own, which lives as long and is used by nobody else.
     if (block == &graph->stream->index_block) return CBK_OK;
+    cbk_rt_graph_touch(graph, block, graph->node_count);
     // Newest first: a launch mostly uses what the one before it made.
     for (uint32_t i = graph->pin_count; i-- > 0;) {
         if (graph->pins[i].block != block) continue;
@@ -74,6 +75,7 @@ cbk_status cbk_rt_graph_own(struct cbk_rt_graph *graph, struct cbk_rt_block *blo
 
 struct cbk_rt_block *cbk_rt_graph_reuse(struct cbk_rt_graph *graph, uint64_t size) {
     struct cbk_rt_block *best = NULL;
+    if (graph->is_edited) return NULL; // other nodes come after those being made
     for (uint32_t i = 0; i < graph->pin_count; i++) {
         struct cbk_rt_block *block = graph->pins[i].block;
         if (!graph->pins[i].is_own || block->size < size || block->size / 2 > size) continue;
@@ -81,7 +83,10 @@ struct cbk_rt_block *cbk_rt_graph_reuse(struct cbk_rt_graph *graph, uint64_t siz
         // Only the graph's own reference: no tensor, and no other graph, has it.
         if (atomic_load_explicit(&block->references, memory_order_acquire) == 1) best = block;
     }
-    if (best) atomic_fetch_add_explicit(&best->references, 1, memory_order_relaxed);
+    if (best) {
+        atomic_fetch_add_explicit(&best->references, 1, memory_order_relaxed);
+        cbk_rt_graph_touch(graph, best, CBK_RT_TAKEN_ANEW);
+    }
     return best;
 }
 

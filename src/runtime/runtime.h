@@ -284,6 +284,17 @@ struct cbk_rt_patch {
 cbk_status cbk_rt_graph_replace(struct cbk_rt_graph *graph, uint32_t first, uint32_t count,
                                 const struct cbk_rt_launch *launch);
 
+/// After the node `reader` read it, does nobody read the block's contents: no later node before the
+/// memory is taken for something new, and nobody who holds it? Nodes as they were captured.
+bool cbk_rt_graph_is_spent(const struct cbk_rt_graph *graph, const struct cbk_rt_block *block,
+                           uint32_t reader);
+
+/// Between the two, what the stream launches is recorded, with memory of its own, to take the place
+/// of the `count` nodes from `first` on. Where that is more nodes, or none, the old ones stay.
+/// Returns how many nodes stand there now. The graph is not replayed yet.
+void cbk_rt_graph_begin_edit(struct cbk_rt_graph *graph);
+uint32_t cbk_rt_graph_end_edit(struct cbk_rt_graph *graph, uint32_t first, uint32_t count);
+
 /// Enqueues the recorded work on the stream that captured it. `patch` may be NULL. A failing
 /// enqueue ends the replay and becomes the stream's sticky error.
 /// Errors: CBK_ERROR_INVALID_STATE while that stream captures; those of crossings.

@@ -4,6 +4,8 @@
 /// an element are added is a function of dtypes, shapes and strides.
 #include "matmul.h"
 
+#include "join.h"
+
 enum {
     PACKED_SHORTEST = 24,     ///< rows and columns from which packing pays (CPU)
     PACKED_SIDE = 448,        ///< side of a cube of products likewise
@@ -66,7 +68,13 @@ cbk_status cbk_ocl_matmul(struct cbk_ocl_stream *stream, const cbk_op *op) {
     cbk_status status = cbk_ocl_epilogue_activate(op->params, product.out_dtype, &product.epilogue);
     if (status != CBK_OK) return status;
     bool is_blas = prefers_blas(stream, &product) && cbk_ocl_matmul_blas_fits(stream, &product);
-    if (!is_blas && !product.epilogue.is_lost) return cbk_ocl_matmul_multiply(stream, &product);
+    if (!is_blas && !product.epilogue.is_lost) {
+        const uint32_t first_node = cbk_rt_recorded_count(stream->rt);
+        status = cbk_ocl_matmul_multiply(stream, &product);
+        if (status == CBK_OK && cbk_rt_is_capturing(stream->rt))
+            cbk_ocl_note_product(stream, first_node, &operands, &product.epilogue);
+        return status;
+    }
 
     const struct cbk_ocl_product bare = cbk_ocl_product_bare(&product);
     status = is_blas ? cbk_ocl_matmul_blas(stream, &bare) : cbk_ocl_matmul_multiply(stream, &bare);

@@ -1,6 +1,8 @@
 /// pointwise_inputs.c: inputs that are worth a copy before an operator reads them.
 #include "pointwise.h"
 
+#include "join.h"
+
 #include <stdlib.h>
 
 enum {
@@ -167,6 +169,9 @@ cbk_status cbk_ocl_pointwise(struct cbk_ocl_stream *stream, const struct cbk_ocl
     }
     if (has_transposed) return launch_turned(stream, op, operands, &nest);
     int64_t joined = op->is_indexed ? 1 : count_joined(stream, &nest);
-    return joined > 1 ? launch_joined(stream, op, joined, blocks, &nest)
-                      : cbk_ocl_pointwise_nest(stream, op, &nest, blocks);
+    cbk_status status = joined > 1 ? launch_joined(stream, op, joined, blocks, &nest)
+                                   : cbk_ocl_pointwise_nest(stream, op, &nest, blocks);
+    if (status == CBK_OK && cbk_rt_is_capturing(stream->rt))
+        cbk_ocl_note_step(stream, op, operands);
+    return status;
 }
