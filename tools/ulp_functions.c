@@ -17,8 +17,12 @@ static double sigmoid(double x) {
 static double log_sigmoid(double x) {
     return isnan(x) ? x : fmin(x, 0) - log1p(exp(-fabs(x)));
 }
+/// x times a factor that falls faster than x grows: 0 in the limit.
+static double times(double x, double vanishing) {
+    return vanishing == 0 ? 0 : x * vanishing;
+}
 static double silu(double x) {
-    return x * sigmoid(x);
+    return times(x, sigmoid(x));
 }
 static double log1p_exp(double x) {
     return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
@@ -27,13 +31,13 @@ static double softplus(double x) {
     return x > 20 ? x : log1p_exp(x);
 }
 static double mish(double x) {
-    return x * tanh(log1p_exp(x));
+    return times(x, tanh(log1p_exp(x)));
 }
 static double gelu(double x) {
-    return 0.5 * x * erfc(-x / sqrt(2.0));
+    return times(x, 0.5 * erfc(-x / sqrt(2.0)));
 }
 static double gelu_tanh(double x) {
-    return x * sigmoid(2 * sqrt(2 / PI) * (x + 0.044715 * x * x * x));
+    return times(x, sigmoid(2 * sqrt(2 / PI) * (x + 0.044715 * x * x * x)));
 }
 static double elu(double x) {
     return x > 0 ? x : expm1(x);

@@ -213,10 +213,10 @@ CBK_API cbk_status cbk_sigmoid_into(cbk_stream *stream, const cbk_tensor *x, cbk
 /// log(sigmoid(x)), stable. Dtypes: floats.
 CBK_API cbk_status cbk_log_sigmoid(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
 CBK_API cbk_status cbk_log_sigmoid_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
-/// x * sigmoid(x). Dtypes: floats.
+/// x * sigmoid(x); 0 for -inf. Dtypes: floats.
 CBK_API cbk_status cbk_silu(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
 CBK_API cbk_status cbk_silu_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
-/// x * tanh(softplus(x)). Dtypes: floats.
+/// x * tanh(softplus(x)); 0 for -inf. Dtypes: floats.
 CBK_API cbk_status cbk_mish(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
 CBK_API cbk_status cbk_mish_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
 /// 1 where x is 0, else 0. Dtypes: all; the result is bool (bool32 for bool32).
@@ -232,7 +232,7 @@ CBK_API cbk_status cbk_is_inf_into(cbk_stream *stream, const cbk_tensor *x, cbk_
 CBK_API cbk_status cbk_is_finite(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
 CBK_API cbk_status cbk_is_finite_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst);
 /// x * P(X <= x) for a normal X: variant CBK_GELU_EXACT by erf, CBK_GELU_TANH by
-/// 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))). Dtypes: floats.
+/// 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))); 0 for -inf. Dtypes: floats.
 CBK_API cbk_status cbk_gelu(cbk_stream *stream, const cbk_tensor *x, uint32_t variant,
                             cbk_tensor **out);
 CBK_API cbk_status cbk_gelu_into(cbk_stream *stream, const cbk_tensor *x, uint32_t variant,

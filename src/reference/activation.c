@@ -33,7 +33,7 @@ static double normal_probability(double x) {
     return 0.5 * erfc(-x / sqrt(2.0));
 }
 
-/// 0 for x = 0, also where the derivative's factor is infinite.
+/// x times a factor that falls faster than x grows: 0 in the limit.
 static double times(double x, double vanishing) {
     return vanishing == 0 ? 0 : x * vanishing;
 }
@@ -55,12 +55,12 @@ FUNCTION(log_sigmoid) {
 FUNCTION(gelu) {
     // (1 + tanh(y)) / 2 = sigmoid(2 y), which keeps its digits for negative y.
     if (c->variant == CBK_GELU_TANH)
-        return x * logistic(2 * sqrt(2 / PI) * (x + 0.044715 * x * x * x));
-    return x * normal_probability(x);
+        return times(x, logistic(2 * sqrt(2 / PI) * (x + 0.044715 * x * x * x)));
+    return times(x, normal_probability(x));
 }
 FUNCTION(silu) {
     (void)c;
-    return x * logistic(x);
+    return times(x, logistic(x));
 }
 static double log1p_exp(double x) {
     return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
@@ -71,7 +71,7 @@ FUNCTION(softplus) {
 }
 FUNCTION(mish) {
     (void)c;
-    return x * tanh(log1p_exp(x));
+    return times(x, tanh(log1p_exp(x)));
 }
 FUNCTION(leaky_relu) {
     return x > 0 ? x : c->alpha * x;

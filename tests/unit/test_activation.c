@@ -116,6 +116,7 @@ static void limits_are_right(void **state) {
         assert_true(fabs(got[1] - got[3]) < 1e-5);
         double y[COUNT];
         forward(&pairs[p], x, y);
+        assert_false(isnan(y[0]) || isnan(y[1]));
         assert_true(isnan(y[4]));
         assert_true(isnan(got[4]) || got[4] != 0);
     }
