@@ -129,9 +129,30 @@ static const cbk_dtype dtypes[] = {
     CBK_DTYPE_I8,     CBK_DTYPE_U64,  CBK_DTYPE_U32,    CBK_DTYPE_U16,
     CBK_DTYPE_U8,     CBK_DTYPE_BOOL, CBK_DTYPE_BOOL32, 0};
 
+/// A few of many: parts of rows, a tie longer than any list.
+static void add_few_of_many(struct test_list *list) {
+    static const struct form many[] = {
+        {2, {2, 70001}, 1}, {3, {2, 9001, 3}, 1}, {2, {5, 12000}, -1}, {1, {600000}, 0}};
+    static const cbk_dtype few[] = {CBK_DTYPE_F32, CBK_DTYPE_F64, CBK_DTYPE_BF16,
+                                    CBK_DTYPE_I8,  CBK_DTYPE_U64, CBK_DTYPE_BOOL};
+    static const int64_t ks[] = {1, 32, 128};
+    for (uint32_t d = 0; d < 6; d++) {
+        for (uint32_t f = 0; f < 4; f++) {
+            uint32_t number = 7 * f + 3 * d;
+            cbk_opcode opcode = CBK_OP_TOPK + number % 3;
+            struct test_spec spec = spec_of(opcode, few[d], &many[f], number);
+            if (f == 2) spec.inputs[0].view = TEST_CONTIGUOUS;
+            test_set_params(&spec, topk, .axis = many[f].axis, .k = ks[(f + d) % 3],
+                            .ascending = d % 2);
+            test_add(list, &spec, d % 2 ? "few up" : "few");
+        }
+    }
+}
+
 int main(void) {
     struct test_list list = {0};
     for (uint32_t d = 0; dtypes[d]; d++) add_dtype(&list, dtypes[d], d);
     add_sort(&list, CBK_OP_SORT, CBK_DTYPE_F32, &empty, 0);
+    add_few_of_many(&list);
     return test_run_list("sort", &list);
 }

@@ -94,3 +94,13 @@ bool cbk_ocl_is_dense(const cbk_tensor_meta *meta) {
     }
     return true;
 }
+
+void cbk_ocl_axes_in_order(const cbk_tensor_meta *x, uint32_t axis, struct cbk_ocl_axes *out) {
+    int64_t rows = 1;
+    cbk_ocl_axes_init(out);
+    for (uint32_t i = x->rank; i-- > 0;) {
+        if (i == axis) continue;
+        cbk_ocl_axes_add(out, x->shape[i], x->strides[i], rows);
+        rows *= x->shape[i];
+    }
+}

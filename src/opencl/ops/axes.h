@@ -25,6 +25,9 @@ void cbk_ocl_axes_sort(struct cbk_ocl_axes *axes);
 void cbk_ocl_axes_beside(const cbk_tensor_meta *x, const cbk_tensor_meta *y, uint32_t axis,
                          struct cbk_ocl_axes *out);
 
+/// All axes of x but `axis` in row-major order: place i is row i. There are no y strides.
+void cbk_ocl_axes_in_order(const cbk_tensor_meta *x, uint32_t axis, struct cbk_ocl_axes *out);
+
 /// `from` with `axis` moved to the end.
 void cbk_ocl_move_last(const cbk_tensor_meta *from, uint32_t axis, cbk_tensor_meta *out);
 

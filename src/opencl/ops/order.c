@@ -7,6 +7,7 @@
 #define GROUP 256
 #define GPU_ROW 2048 ///< elements of a short row
 #define CPU_ROW 8192
+#define CPU_TOPK_ROW 1024 ///< elements of a row that is worth a work-item
 
 enum { WRITES_VALUES = 1, WRITES_INDICES = 2 };
 
@@ -45,17 +46,6 @@ struct sort_args {
     uint64_t flip;
 };
 
-/// All axes but `axis` in row-major order, innermost first.
-static void set_kept(const cbk_tensor_meta *x, uint32_t axis, struct cbk_ocl_axes *kept) {
-    int64_t rows = 1;
-    cbk_ocl_axes_init(kept);
-    for (uint32_t i = x->rank; i-- > 0;) {
-        if (i == axis) continue;
-        cbk_ocl_axes_add(kept, x->shape[i], x->strides[i], rows);
-        rows *= x->shape[i];
-    }
-}
-
 /// Work-items of a launch.
 static int64_t plan(const struct cbk_rt_caps *caps, struct sort_args *args, bool is_gpu) {
     if (is_gpu) {
@@ -87,7 +77,7 @@ static cbk_status sort_short(const struct cbk_ocl_order *order, struct cbk_ocl_s
                              .what = (values.block ? WRITES_VALUES : 0) |
                                      (indices.block ? WRITES_INDICES : 0),
                              .flip = order->is_descending ? UINT64_MAX : 0};
-    set_kept(x, order->axis, &args.kept);
+    cbk_ocl_axes_in_order(x, order->axis, &args.kept);
     struct program program = {.x = x->dtype,
                               .index = indices.block ? index_dtype : CBK_DTYPE_U32,
                               .is_gpu = !caps->is_cpu};
@@ -192,10 +182,17 @@ done:
     return status;
 }
 
+/// Is a look through the row better than a sort of it?
+static bool prefers_topk(const struct cbk_ocl_order *order, int64_t length) {
+    const int64_t least = order->stream->device->caps->is_cpu ? CPU_TOPK_ROW : GPU_ROW + 1;
+    return order->keep <= CBK_OCL_TOPK_MOST && 16 * order->keep <= length && length >= least;
+}
+
 cbk_status cbk_ocl_order_rows(const struct cbk_ocl_order *order, struct cbk_ocl_span values,
                               struct cbk_ocl_span indices, cbk_dtype index_dtype) {
     const int64_t most = order->stream->device->caps->is_cpu ? CPU_ROW : GPU_ROW;
     const int64_t length = order->x->meta->shape[order->axis];
+    if (prefers_topk(order, length)) return cbk_ocl_topk(order, values, indices, index_dtype);
     return length <= most ? sort_short(order, values, indices, index_dtype)
                           : sort_long(order, values, indices, index_dtype);
 }

@@ -82,5 +82,6 @@ cbk_status cbk_ocl_sort(struct cbk_ocl_stream *stream, const cbk_op *op) {
 void cbk_ocl_sort_programs(cbk_ocl_program_visitor visit, void *user_data) {
     cbk_ocl_order_programs(visit, user_data);
     cbk_ocl_radix_programs(visit, user_data);
+    cbk_ocl_topk_programs(visit, user_data);
     cbk_ocl_quantile_programs(visit, user_data);
 }

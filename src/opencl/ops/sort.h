@@ -21,6 +21,12 @@ cbk_status cbk_ocl_order_rows(const struct cbk_ocl_order *order, struct cbk_ocl_
 
 void cbk_ocl_order_programs(cbk_ocl_program_visitor visit, void *user_data);
 
+/// The same without a sort, for a few of many elements (topk.c).
+#define CBK_OCL_TOPK_MOST 128
+cbk_status cbk_ocl_topk(const struct cbk_ocl_order *order, struct cbk_ocl_span values,
+                        struct cbk_ocl_span indices, cbk_dtype index_dtype);
+void cbk_ocl_topk_programs(cbk_ocl_program_visitor visit, void *user_data);
+
 // quantile.c
 cbk_status cbk_ocl_quantile(struct cbk_ocl_stream *stream, const cbk_op *op); ///< and median
 void cbk_ocl_quantile_programs(cbk_ocl_program_visitor visit, void *user_data);
