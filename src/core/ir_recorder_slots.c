@@ -237,6 +237,16 @@ static cbk_status memory_import(void *self, void *stream, int32_t kind, void *me
                                           release, user_data, out_storage, out_size_bytes);
 }
 
+static cbk_status storage_state(void *self, void *device, void *storage, cbk_error *out) {
+    return of(self)->inner->storage_state(of(self)->self, device, storage, out);
+}
+
+static cbk_status read_async(void *self, void *stream, const cbk_backend_read *requests,
+                             uint32_t count, void **out_event) {
+    return of(self)->inner->read_async(of(self)->self, inner_stream(stream), requests, count,
+                                       out_event);
+}
+
 static cbk_status random_get_state(void *self, void *stream, cbk_random_state *out) {
     return of(self)->inner->random_get_state(of(self)->self, inner_stream(stream), out);
 }
@@ -295,6 +305,8 @@ static const cbk_vtable all_slots = {
     .memory_import       = memory_import,
     .random_get_state    = random_get_state,
     .random_set_state    = cbk_ir_random_set,
+    .storage_state       = storage_state,
+    .read_async          = read_async,
 };
 // clang-format on
 

@@ -274,6 +274,76 @@ static void make_axis(struct making *m) {
     p->axis = any_axis(m);
 }
 
+static void make_eye(struct making *m) {
+    PARAMS(cbk_eye_params, p);
+    p->dtype = m->dtype;
+    p->rows = below(m->seed, 6);
+    p->columns = below(m->seed, 6);
+    p->offset = below(m->seed, 5) - 2;
+}
+
+static void make_window(struct making *m) {
+    PARAMS(cbk_window_params, p);
+    p->dtype = m->dtype;
+    p->length = below(m->seed, 20);
+    p->kind = (uint32_t)below(m->seed, 3);
+    p->symmetric = (uint32_t)below(m->seed, 2);
+}
+
+static void make_one_hot(struct making *m) {
+    PARAMS(cbk_one_hot_params, p);
+    p->dtype = m->dtype;
+    p->classes = 1 + below(m->seed, 6);
+    set_operand(m, 0, any_index_dtype(m->seed), m->hint->rank, m->hint->shape);
+    set_index(m, 0, p->classes);
+}
+
+/// index [n, d] holds places in the first d axes of x.
+static void make_index_nd(struct making *m) {
+    PARAMS(cbk_index_params, p);
+    const uint32_t rank = m->hint->rank;
+    if (rank == 0) return; // core refuses it
+    const uint32_t d = 1 + (uint32_t)below(m->seed, rank);
+    const int64_t index[2] = {1 + below(m->seed, 5), d};
+    int64_t value[CBK_MAX_RANK + 1] = {index[0]}, bound = INT64_MAX;
+    for (uint32_t i = 0; i < d; i++) {
+        if (m->hint->shape[i] < bound) bound = m->hint->shape[i];
+    }
+    for (uint32_t i = d; i < rank; i++) value[1 + i - d] = m->hint->shape[i];
+    set_like_hint(m, 0);
+    set_operand(m, 1, any_index_dtype(m->seed), 2, index);
+    set_index(m, 1, bound);
+    if (m->op->info->min_inputs < 3) return;
+    p->update = (uint32_t)below(m->seed, 5);
+    set_operand(m, 2, m->dtype, 1 + rank - d, value);
+}
+
+static void make_embedding_backward(struct making *m) {
+    PARAMS(cbk_embedding_backward_params, p);
+    set_like_hint(m, 0);
+    p->rows = 1 + below(m->seed, 6);
+    set_operand(m, 1, any_index_dtype(m->seed), m->hint->rank ? m->hint->rank - 1 : 0,
+                m->hint->shape);
+    set_index(m, 1, p->rows);
+}
+
+static void make_cross(struct making *m) {
+    PARAMS(cbk_axis_params, p);
+    p->axis = any_axis(m);
+    for (uint32_t i = 0; i < 2; i++) {
+        set_like_hint(m, i);
+        if (m->hint->rank) m->op->inputs[i].shape[p->axis] = 3;
+    }
+}
+
+static void make_topk(struct making *m) {
+    PARAMS(cbk_topk_params, p);
+    set_like_hint(m, 0);
+    p->axis = any_axis(m);
+    if (m->hint->rank) p->k = below(m->seed, m->hint->shape[p->axis] + 1);
+    p->ascending = (uint32_t)below(m->seed, 2);
+}
+
 typedef void (*maker)(struct making *m);
 
 static maker maker_of(cbk_opcode opcode) {
@@ -300,6 +370,23 @@ static maker maker_of(cbk_opcode opcode) {
         return make_cat;
     case CBK_OP_MATMUL:
         return make_matmul;
+    case CBK_OP_EYE:
+        return make_eye;
+    case CBK_OP_WINDOW:
+        return make_window;
+    case CBK_OP_ONE_HOT:
+        return make_one_hot;
+    case CBK_OP_GATHER_ND:
+    case CBK_OP_SCATTER_ND:
+        return make_index_nd;
+    case CBK_OP_EMBEDDING_BACKWARD:
+        return make_embedding_backward;
+    case CBK_OP_CROSS:
+        return make_cross;
+    case CBK_OP_TOPK:
+    case CBK_OP_ARGTOPK:
+    case CBK_OP_TOPK_WITH_INDICES:
+        return make_topk;
     default:
         break;
     }
