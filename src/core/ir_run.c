@@ -194,9 +194,12 @@ static cbk_status run_step(struct run *run, uint32_t index) {
                         : step->kind == CBK_IR_WRITE ? run_write(run, step)
                                                      : run_random(run, step);
     if (status != CBK_OK) {
+        static const char own[] = "ir_run: "; // comes again in front of the whole
         cbk_error reason = {.struct_size = sizeof reason};
         cbk_last_error(&reason);
-        return cbk_fail(status, reason.native_code, "step %u: %s", (unsigned)index, reason.message);
+        const bool is_own = strncmp(reason.message, own, sizeof own - 1) == 0;
+        return cbk_fail(status, reason.native_code, "step %u: %s", (unsigned)index,
+                        reason.message + (is_own ? sizeof own - 1 : 0));
     }
     for (uint32_t i = 0; i < step->input_count + step->output_count; i++) {
         drop_value(run, step->operands[i], index);
