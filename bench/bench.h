@@ -83,6 +83,7 @@ struct bench_table bench_order_cases(void);
 struct bench_table bench_matmul_cases(void);
 struct bench_table bench_host_cases(void);
 struct bench_table bench_graph_cases(void);
+struct bench_table bench_memory_cases(void);
 
 /// Bytes and rates of a case.
 double bench_bytes(const struct bench_case *of);

@@ -29,9 +29,11 @@ static cbk_status mark(struct cbk_rt_stream *other, uint64_t batch, cl_event *ou
         // Its command may still be on this side of the driver.
         CL_TRY(other->device, cl->clFlush(other->queue));
     } else if (atomic_load_explicit(&other->done_batch, memory_order_relaxed) < batch) {
-        *out_batch = other->batch;
         RT_TRY(cbk_rt_close_batch(other, out_event));
+        *out_batch = other->batch - 1; // what comes now may be in the batch that was asked for
     }
+    // Who is waited for once will be again: launches with events need no marker behind them.
+    other->awaited = CBK_RT_AWAITED;
 done:
     cbk_os_unlock(&other->mutex);
     if (status != CBK_OK && *out_event) {

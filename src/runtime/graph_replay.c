@@ -57,13 +57,26 @@ static void stick(struct cbk_rt_stream *stream, const struct cbk_rt_node *node, 
                       cbk_rt_cl_error_name(code), (int)code);
 }
 
-static void run_nodes(struct cbk_rt_graph *graph) {
-    for (uint32_t i = 0; i < graph->node_count; i++) {
+/// False when one could not be enqueued.
+static bool run_nodes(struct cbk_rt_graph *graph, uint32_t first, uint32_t last) {
+    for (uint32_t i = first; i < last; i++) {
         const cl_int code = run_node(graph->stream, &graph->nodes[i]);
         if (code == CL_SUCCESS) continue;
         stick(graph->stream, &graph->nodes[i], code);
-        return;
+        return false;
     }
+    return true;
+}
+
+/// Batches may end in between, and the blocks are in use up to the last node: they are noted again
+/// before that one.
+static cbk_status run_all(struct cbk_rt_graph *graph) {
+    const uint32_t last = graph->node_count ? graph->node_count - 1 : 0;
+    const bool is_complete = run_nodes(graph, 0, last);
+    const cbk_status status =
+        cbk_rt_use_blocks(graph->stream, graph->accesses, graph->access_count);
+    if (status == CBK_OK && is_complete) (void)run_nodes(graph, last, graph->node_count);
+    return status;
 }
 
 static void note_first_replay(struct cbk_rt_graph *graph) {
@@ -101,14 +114,12 @@ static cbk_status replay_locked(struct cbk_rt_graph *graph, const struct cbk_rt_
                                                   patch->arg, patch->size, patch->value));
     }
     if (graph->reports_index) stream->index_pending = true;
-    run_nodes(graph);
+    status = run_all(graph);
     if (!graph->was_replayed) note_first_replay(graph);
     atomic_store_explicit(&stream->launches,
                           atomic_load_explicit(&stream->launches, memory_order_relaxed) +
                               graph->launch_count,
                           memory_order_relaxed);
-    // Again, because batches ended in between: the blocks are in use up to the last one.
-    status = cbk_rt_use_blocks(stream, graph->accesses, graph->access_count);
 done:
     return status;
 }

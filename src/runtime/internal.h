@@ -144,6 +144,7 @@ struct cbk_rt_batch {
 enum {
     CBK_RT_MAX_BATCHES = 64,  ///< whose events a stream keeps at once
     CBK_RT_FLUSH_PERIOD = 32, ///< commands between flushes
+    CBK_RT_AWAITED = 16,      ///< launches with events after another stream has waited
     CBK_RT_MAX_NAMES = 64,    ///< of operations that report indices
     CBK_RT_KNOWN_STREAMS = 32 ///< whose batches a stream remembers to have waited for
 };
@@ -201,6 +202,7 @@ struct cbk_rt_stream {
     uint32_t unflushed;          ///< commands since the last flush
     uint32_t flush_at;           ///< `unflushed` at which to flush: 1, 2, 4 ... after a drain
     bool has_open_work;          ///< commands in the current batch
+    uint32_t awaited;            ///< so many launches more bring events: others wait for them
     uint32_t batch_first, batch_count;
     struct cbk_rt_batch batches[CBK_RT_MAX_BATCHES]; ///< a ring
     uint64_t waited[CBK_RT_KNOWN_STREAMS];           ///< by number: this queue waits for that batch

@@ -119,14 +119,15 @@ static cl_int flush(struct cbk_rt_stream *stream) {
 }
 
 bool cbk_rt_wants_event(const struct cbk_rt_stream *stream) {
-    return stream->profile != NULL || (stream->unflushed + 1 >= CBK_RT_FLUSH_PERIOD &&
-                                       stream->batch_count < CBK_RT_MAX_BATCHES);
+    const bool is_time = stream->awaited > 0 || stream->unflushed + 1 >= CBK_RT_FLUSH_PERIOD;
+    return stream->profile != NULL || (is_time && stream->batch_count < CBK_RT_MAX_BATCHES);
 }
 
 void cbk_rt_note_command(struct cbk_rt_stream *stream, cl_event event) {
     stream->has_open_work = true;
     stream->unflushed++;
     if (event) push_batch(stream, event);
+    if (event && stream->awaited > 0) stream->awaited--;
     if (stream->unflushed < stream->flush_at) return;
     const cl_int code = flush(stream);
     if (code != CL_SUCCESS) fail_batch(stream, stream->batch, code, "clFlush");

@@ -171,6 +171,33 @@ static void a_destroyed_stream_leaves_its_work(void **state) {
     assert_true(device->stream_count <= STREAMS + 4);
 }
 
+/// A replay whose last launch ends a batch, and then more work in the next one.
+static void replays_are_waited_for_like_launches(void **state) {
+    struct side *side = *state;
+    struct cbk_rt_device *device = side->runtime.device;
+    struct cbk_rt_block *x = test_block(side->streams[0], COUNT);
+    struct cbk_rt_block *y = test_block(side->streams[1], COUNT);
+    struct cbk_rt_graph *graph = NULL;
+    int32_t expected = 0;
+    assert_ok(test_small_fill(&side->small[0], x, COUNT, 0));
+    assert_ok(cbk_rt_graph_prepare(side->streams[0]));
+    assert_ok(cbk_rt_graph_start(side->streams[0]));
+    assert_ok(test_small_add(&side->small[0], x, x, COUNT, 1));
+    assert_ok(test_small_add(&side->small[0], x, x, COUNT, 1));
+    assert_ok(cbk_rt_graph_stop(side->streams[0], &graph));
+    for (int i = 0; i < 8; i++) {
+        assert_ok(cbk_rt_graph_replay(graph, NULL));
+        assert_ok(test_small_add(&side->small[1], x, y, COUNT, 0));
+        assert_ok(test_small_slow_add(&side->small[0], x, x, COUNT, 10));
+        assert_ok(test_small_add(&side->small[1], x, y, COUNT, 0));
+        expected += 12;
+        test_small_expect(&side->small[1], y, COUNT, expected);
+    }
+    cbk_rt_graph_destroy(&graph);
+    cbk_rt_free(device, &x);
+    cbk_rt_free(device, &y);
+}
+
 static void waiting_is_not_repeated(void **state) {
     struct side *side = *state;
     struct cbk_rt_device *device = side->runtime.device;
@@ -254,6 +281,7 @@ int main(void) {
         WITH_SIDE(large_memory_waits_for_its_last_stream),
         WITH_SIDE(events_order_streams),
         WITH_SIDE(a_destroyed_stream_leaves_its_work),
+        WITH_SIDE(replays_are_waited_for_like_launches),
         WITH_SIDE(waiting_is_not_repeated),
         WITH_SIDE(threads_share_a_block),
     };
