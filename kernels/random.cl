@@ -10,6 +10,7 @@
 //   DRAW      draw_uniform draw_normal draw_bernoulli draw_integer
 //   Y         dtype of the output
 //   GPU_FORM  see above; W is then 4
+//   TINY_SPAN uniform: see there
 //   those of types.clh and axes.clh
 #include "types.clh"
 #include "axes.clh"
@@ -77,30 +78,48 @@ typedef OF(uint) words_t;
 #if IS_F64
 #define REAL double
 #define PARAMETER(i) as_double(parameters[i])
-#define UNIT(word) (CONVERT(double)(word) * 0x1p-32)
-#define OPEN_UNIT(word) ((CONVERT(double)(word) + 1.0) * 0x1p-32)
+#define WHOLE(word) CONVERT(double)(word)
+#define UNIT(word) (WHOLE(word) * STEP)
+#define STEP 0x1p-32
+#define ROOT(x) sqrt(x)
 TURN_F64_BODY(turn, OF(double), OF(long))
-#define LOG log
+#define LOG_OPEN_UNIT(word) log((WHOLE(word) + 1.0) * STEP)
+#define TURNS UNIT
 #else
 #define REAL float
 #define PARAMETER(i) as_float((uint)parameters[i])
-#define UNIT(word) (CONVERT(float)((word) >> 8) * 0x1p-24f)
-#define OPEN_UNIT(word) (CONVERT(float)(((word) >> 8) + 1u) * 0x1p-24f)
+#define WHOLE(word) CONVERT(float)((word) >> 8)
+#define UNIT(word) (WHOLE(word) * STEP)
+#define STEP 0x1p-24f
+#define TURNS WHOLE
+#define LOG_OPEN_UNIT(word) NORMAL_LOG(CONVERT(float)(((word) >> 8) + 1u), -24)
 TURN_F32_BODY(turn, OF(float), OF(int))
 #ifdef GPU_FORM
-#define LOG log_f32
+#define NORMAL_LOG normal_log_f32
+// Square root of 0 or a normal number, within 1 ulp wherever rsqrt is good to a few: many a GPU's
+// sqrt is several times as long.
+static inline float ROOT(float x) {
+    const float r = rsqrt(fmax(x, 0x1p-100f)), y = x * r;
+    return fma(fma(-y, y, x), 0.5f * r, y);
+}
 #else
-#define LOG log_f32v
+#define NORMAL_LOG normal_log_f32v
+#define ROOT(x) sqrt(x)
 #endif
 #endif
 
 #if KIND == 1
-// parameters: low, high - low, the largest result. Rounding to the dtype is monotonic, so that the
+// parameters: low, (high - low) * STEP (of a tiny span, whose bits that would lose, high - low
+// itself), the largest result. Rounding to the dtype is monotonic, so that the
 // limit, one of its numbers, may be applied before.
 static inline void draw(const words_t word[4], const ulong parameters[3], OF(REAL) out[4]) {
     const REAL low = PARAMETER(0), span = PARAMETER(1), limit = PARAMETER(2);
     for (int i = 0; i < 4; i++) {
+#ifdef TINY_SPAN
         const OF(REAL) product = UNIT(word[i]) * span;
+#else
+        const OF(REAL) product = WHOLE(word[i]) * span;
+#endif
         out[i] = fmin(low + product, (OF(REAL))limit);
     }
 }
@@ -109,9 +128,9 @@ static inline void draw(const words_t word[4], const ulong parameters[3], OF(REA
 static inline void draw(const words_t word[4], const ulong parameters[3], OF(REAL) out[4]) {
     const REAL mean = PARAMETER(0), deviation = PARAMETER(1);
     for (int i = 0; i < 4; i += 2) {
-        const OF(REAL) radius = sqrt((REAL)-2 * LOG(OPEN_UNIT(word[i])));
+        const OF(REAL) radius = ROOT((REAL)-2 * LOG_OPEN_UNIT(word[i]));
         OF(REAL) cosine, sine;
-        turn(UNIT(word[i + 1]), &cosine, &sine);
+        turn(TURNS(word[i + 1]), &cosine, &sine);
         const OF(REAL) even = radius * cosine, odd = radius * sine;
         const OF(REAL) even_part = deviation * even, odd_part = deviation * odd;
         out[i] = mean + even_part;
@@ -187,42 +206,58 @@ static inline void store_each(global STORAGE(Y) *y, const struct random_args *ar
 #ifdef GPU_FORM
 
 #define GROUP 256
-#define POSITIONS 4
+#define POSITIONS 8
 
-static inline void make_position(const struct random_args *args, struct random_start first,
-                                 long index, MATH(Y) values[4]) {
-    const ulong position = first.position + (ulong)index;
-    uint word[4] = {(uint)position, (uint)(position >> 32), (uint)args->stream,
-                    (uint)(args->stream >> 32)};
-    VALUE drawn[4];
-    philox(word, (uint)first.seed, (uint)(first.seed >> 32));
-    draw(word, args->parameters, drawn);
-    for (int i = 0; i < 4; i++) values[i] = (MATH(Y))drawn[i];
+// The positions from `index` on, a work-group apart.
+static inline void make_positions(const struct random_args *args, struct random_start first,
+                                  long index, int count, MATH(Y) values[][4]) {
+    uint word[POSITIONS][4];
+    for (int k = 0; k < count; k++) {
+        const ulong position = first.position + (ulong)(index + k * GROUP);
+        word[k][0] = (uint)position, word[k][1] = (uint)(position >> 32);
+        word[k][2] = (uint)args->stream, word[k][3] = (uint)(args->stream >> 32);
+    }
+    philox(word, count, (uint)first.seed, (uint)(first.seed >> 32));
+    for (int k = 0; k < count; k++) {
+        VALUE drawn[4];
+        draw(word[k], args->parameters, drawn);
+        for (int i = 0; i < 4; i++) values[k][i] = (MATH(Y))drawn[i];
+    }
+}
+
+// All of them are there, and dense.
+static inline void make_dense(global STORAGE(Y) *y, const struct random_args *args,
+                              struct random_start first, long index) {
+    MATH(Y) values[POSITIONS][4];
+    make_positions(args, first, index, POSITIONS, values);
+    for (int k = 0; k < POSITIONS; k++)
+        STOREV(Y, y, args->y_offset + (index + k * GROUP) * 4,
+               (MATHV(Y))(values[k][0], values[k][1], values[k][2], values[k][3]));
+}
+
+static inline void make_some(global STORAGE(Y) *y, const struct random_args *args,
+                             struct random_start first, long index) {
+#pragma unroll 1
+    for (int k = 0; k < POSITIONS; k++, index += GROUP) {
+        MATH(Y) values[1][4];
+        if (index * 4 >= args->count) return;
+        make_positions(args, first, index, 1, values);
+        store_each(y, args, index * 4, (int)min(4L, args->count - index * 4), values[0]);
+    }
 }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 random_fill(global STORAGE(Y) *restrict y, const struct random_args args,
             global const struct random_start *start) {
     const struct random_start first = begin(&args, start);
-    const long group_begin = (long)get_group_id(0) * (GROUP * POSITIONS);
-    const long begin_index = group_begin + get_local_id(0);
-    if (args.is_dense && (group_begin + GROUP * POSITIONS) * 4 <= args.count) {
-        MATH(Y) values[POSITIONS][4];
-#pragma unroll
-        for (int k = 0; k < POSITIONS; k++)
-            make_position(&args, first, begin_index + k * GROUP, values[k]);
-#pragma unroll
-        for (int k = 0; k < POSITIONS; k++)
-            STOREV(Y, y, args.y_offset + (begin_index + k * GROUP) * 4,
-                   (MATHV(Y))(values[k][0], values[k][1], values[k][2], values[k][3]));
-        return;
-    }
+    const long step = (long)get_num_groups(0) * (GROUP * POSITIONS);
 #pragma unroll 1
-    for (long index = begin_index; index < group_begin + GROUP * POSITIONS; index += GROUP) {
-        MATH(Y) values[4];
-        if (index * 4 >= args.count) return;
-        make_position(&args, first, index, values);
-        store_each(y, &args, index * 4, (int)min(4L, args.count - index * 4), values);
+    for (long at = (long)get_group_id(0) * (GROUP * POSITIONS); at * 4 < args.count; at += step) {
+        const long index = at + get_local_id(0);
+        if (args.is_dense && (at + GROUP * POSITIONS) * 4 <= args.count)
+            make_dense(y, &args, first, index);
+        else
+            make_some(y, &args, first, index);
     }
 }
 

@@ -9,7 +9,7 @@
 static const struct {
     uint32_t rank;
     int64_t shape[TEST_MAX_RANK];
-} shapes[] = {{1, {1000}}, {3, {3, 5, 7}}, {0, {0}}, {2, {1, 3}}, {2, {0, 4}}, {1, {4099}}};
+} shapes[] = {{1, {1000}}, {3, {3, 5, 7}}, {0, {0}}, {2, {1, 3}}, {2, {0, 4}}, {1, {9001}}};
 
 static void add(struct test_list *list, struct test_spec *spec, cbk_random_params params,
                 uint32_t number, const char *name) {
@@ -42,6 +42,13 @@ static void add_uniform(struct test_list *list) {
                     .dtype = test_floats[d], .a = cbk_f(bounds[b][0]), .b = cbk_f(bounds[b][1])},
                 d + b, names[b]);
         }
+    // A span whose steps are subnormal.
+    struct test_spec spec = {.opcode = CBK_OP_RANDOM_UNIFORM};
+    spec.tolerance.closeness = TEST_BITS;
+    add(list, &spec, (cbk_random_params){.dtype = CBK_DTYPE_F32, .a = cbk_f(0), .b = cbk_f(1e-31)},
+        0, "tiny");
+    add(list, &spec, (cbk_random_params){.dtype = CBK_DTYPE_F64, .a = cbk_f(0), .b = cbk_f(1e-305)},
+        0, "tiny");
 }
 
 static void add_normal(struct test_list *list) {

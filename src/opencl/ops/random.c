@@ -19,7 +19,8 @@ static const char *const operations[] = {"random_uniform", "random_normal", "ran
                                          "random_integer"};
 #define LOW(opcode) ((opcode)&0xff)
 #define GROUP 256   // as in random.cl
-#define POSITIONS 4 // of a work-item, as in random.cl
+#define POSITIONS 8 // of a work-item at a time, as in random.cl
+#define GROUPS_PER_UNIT 64
 
 // ---- programs -----------------------------------------------------------------------------------
 
@@ -28,6 +29,7 @@ struct program {
     cbk_dtype y;
     uint32_t lanes;
     bool is_gpu, is_aligned, has_index64;
+    bool is_tiny; ///< uniform: the span
 };
 
 static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines) {
@@ -37,11 +39,12 @@ static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines
                     program->has_index64 ? "long" : "int");
     if (program->is_gpu) cbk_rt_text_add(defines, " -DGPU_FORM");
     if (program->is_aligned) cbk_rt_text_add(defines, " -DALIGNED");
+    if (program->is_tiny) cbk_rt_text_add(defines, " -DTINY_SPAN");
 }
 
 static struct cbk_rt_spec make_spec(const struct program *program) {
     uint64_t flags = (uint64_t)program->is_gpu | (uint64_t)program->is_aligned << 1 |
-                     (uint64_t)program->has_index64 << 2;
+                     (uint64_t)program->has_index64 << 2 | (uint64_t)program->is_tiny << 3;
     return (struct cbk_rt_spec){.source = &cbk_kernel_random,
                                 .entry = "random_fill",
                                 .key = {(uint64_t)program->draw | (uint64_t)program->y << 8,
@@ -93,20 +96,24 @@ static double below(double value, cbk_dtype dtype) {
     return value - ldexp(1.0, value == 0.0 || step < least ? least : step);
 }
 
+/// *out_is_tiny: the span of a uniform draw is so small that a step of it would not be exact.
 static cbk_status set_real(const cbk_random_params *params, cbk_opcode opcode, cbk_dtype dtype,
-                           uint64_t out[3]) {
+                           uint64_t out[3], bool *out_is_tiny) {
     cbk_status status = cbk_ocl_scalar(params->a, dtype, &out[0]);
     if (status == CBK_OK) status = cbk_ocl_scalar(params->b, dtype, &out[1]);
     if (status != CBK_OK || opcode != CBK_OP_RANDOM_UNIFORM) return status;
     double low = float_value(out[0], dtype), high = float_value(out[1], dtype);
     double limit = below(high, dtype);
-    out[1] =
-        float_bits(dtype == CBK_DTYPE_F64 ? high - low : (double)((float)high - (float)low), dtype);
+    const bool is_wide = dtype == CBK_DTYPE_F64;
+    const double span = is_wide ? high - low : (double)((float)high - (float)low);
+    *out_is_tiny = fabs(span) < (is_wide ? 0x1p-980 : 0x1p-100);
+    out[1] = float_bits(*out_is_tiny ? span : span * (is_wide ? 0x1p-32 : 0x1p-24), dtype);
     out[2] = float_bits(limit > low ? limit : low, dtype);
     return CBK_OK;
 }
 
-static cbk_status set_parameters(const cbk_op *op, cbk_dtype dtype, uint64_t out[3]) {
+static cbk_status set_parameters(const cbk_op *op, cbk_dtype dtype, uint64_t out[3],
+                                 bool *out_is_tiny) {
     const cbk_random_params *params = op->params;
     cbk_status status;
     switch (op->opcode) {
@@ -122,7 +129,7 @@ static cbk_status set_parameters(const cbk_op *op, cbk_dtype dtype, uint64_t out
         out[1] -= out[0];
         return status;
     default:
-        return set_real(params, op->opcode, dtype, out);
+        return set_real(params, op->opcode, dtype, out, out_is_tiny);
     }
 }
 
@@ -198,7 +205,10 @@ static void set_output(const struct cbk_ocl_operand *y, struct random_args *args
 static int64_t plan(const struct cbk_rt_caps *caps, const struct program *program,
                     struct random_args *args) {
     int64_t positions = cbk_ocl_divide_up(args->count, 4);
-    if (program->is_gpu) return GROUP * cbk_ocl_divide_up(positions, GROUP * POSITIONS);
+    if (program->is_gpu) {
+        int64_t groups = cbk_ocl_divide_up(positions, GROUP * POSITIONS);
+        return GROUP * cbk_ocl_clamp(groups, 1, GROUPS_PER_UNIT * (int64_t)caps->compute_units);
+    }
     int64_t runs = cbk_ocl_divide_up(positions, program->lanes);
     int64_t items = cbk_ocl_clamp(args->count / 4096, 1, 8 * (int64_t)caps->compute_units);
     args->runs_per_item = cbk_ocl_divide_up(runs, items);
@@ -211,7 +221,7 @@ cbk_status cbk_ocl_random(struct cbk_ocl_stream *stream, const cbk_op *op) {
     const cbk_random_state *state = cbk_ocl_random_state(stream);
     struct random_args args = {.stream = state->stream_number, .seed = state->seed};
     struct program program = {.draw = LOW(op->opcode), .y = y.meta->dtype, .is_gpu = !caps->is_cpu};
-    cbk_status status = set_parameters(op, y.meta->dtype, args.parameters);
+    cbk_status status = set_parameters(op, y.meta->dtype, args.parameters, &program.is_tiny);
     if (status != CBK_OK) return status;
 
     set_output(&y, &args);
@@ -249,27 +259,32 @@ struct visit {
     uint32_t draw;
 };
 
+static void visit_program(const struct visit *visit, const struct program *program) {
+    const struct cbk_rt_spec spec = make_spec(program);
+    visit->visit(visit->user_data, &spec);
+}
+
+static void visit_forms(const struct visit *visit, cbk_dtype dtype, bool is_tiny) {
+    const struct cbk_rt_caps caps[] = {{.float_lanes = 4}, {.float_lanes = 8}, {.float_lanes = 16}};
+    struct program program = {.draw = visit->draw, .y = dtype, .is_tiny = is_tiny};
+    for (size_t i = 0; i < sizeof caps / sizeof *caps; i++) {
+        program.lanes = cpu_lanes(&caps[i], dtype);
+        program.has_index64 = true;
+        visit_program(visit, &program);
+    }
+    program.lanes = 4;
+    program.is_gpu = true;
+    for (int form = 0; form < 4; form++) {
+        program.is_aligned = (form & 1) != 0;
+        program.has_index64 = (form & 2) != 0;
+        visit_program(visit, &program);
+    }
+}
+
 static void visit_dtype(void *context, cbk_dtype dtype) {
     const struct visit *visit = context;
-    const struct cbk_rt_caps caps[] = {{.float_lanes = 4}, {.float_lanes = 8}, {.float_lanes = 16}};
-    for (size_t i = 0; i < sizeof caps / sizeof *caps; i++) {
-        struct program cpu = {.draw = visit->draw,
-                              .y = dtype,
-                              .lanes = cpu_lanes(&caps[i], dtype),
-                              .has_index64 = true};
-        struct cbk_rt_spec spec = make_spec(&cpu);
-        visit->visit(visit->user_data, &spec);
-    }
-    for (int form = 0; form < 4; form++) {
-        struct program gpu = {.draw = visit->draw,
-                              .y = dtype,
-                              .lanes = 4,
-                              .is_gpu = true,
-                              .is_aligned = (form & 1) != 0,
-                              .has_index64 = (form & 2) != 0};
-        struct cbk_rt_spec spec = make_spec(&gpu);
-        visit->visit(visit->user_data, &spec);
-    }
+    visit_forms(visit, dtype, false);
+    if (visit->draw == LOW(CBK_OP_RANDOM_UNIFORM)) visit_forms(visit, dtype, true);
 }
 
 void cbk_ocl_random_programs(cbk_ocl_program_visitor visit, void *user_data) {
