@@ -216,41 +216,49 @@ static inline bool is_empty(global const M *p) {
     return (words.x | words.y) == 0;
 }
 
-// Where a run's hits go.
-struct target {
-    global E *out;
-    long row_step, column_step, tail; // tail: columns before the last
-    long last;                        // first row that is not the chunk's
-    M significant;
-};
-
-// Position k writes row r; it is the next row only after a hit.
-static inline long write_one(global const M *p, long step, global const E *source, long source_step,
-                             const struct target *to, const long *places, long k, long r) {
-    global E *row = to->out + r * to->row_step;
 #if SELECT
-    *row = source[k * source_step];
+#define VALUE(k) source[k]
 #else
-    for (long axis = 0; axis < to->tail; axis++) row[axis * to->column_step] = (E)places[axis];
-    row[to->tail * to->column_step] = (E)(places[to->tail] + k);
+#define VALUE(k) ((E)(first + (k)))
 #endif
-    return r + ((p[k * step] & to->significant) != 0);
+
+// Hits of `run` positions, from coordinate `first` on, to rows r .. last - 1, which follow each other
+// in memory; returns the row after them. Each position writes row r; it is the next row only after a
+// hit.
+static inline long write_dense(global const M *p, global const E *source, global E *out,
+                               const M significant, const long first, const long run, long r,
+                               const long last) {
+    long k = 0;
+    for (; k + BLOCK <= run && r + BLOCK <= last; k += BLOCK) {
+        if (is_empty(p + k)) continue;
+#pragma unroll
+        for (int i = 0; i < BLOCK; i++) {
+            out[r] = VALUE(k + i);
+            r += (p[k + i] & significant) != 0;
+        }
+    }
+    for (; k < run && r < last; k++) {
+        out[r] = VALUE(k);
+        r += (p[k] & significant) != 0;
+    }
+    return r;
 }
 
-// Writes the hits of `run` positions from row r on; returns the row after them. What the compiler
-// knows of the strides is worth its while.
-static inline long write_run(global const M *p, const long step, global const E *source,
-                             const long source_step, const struct target *to, const long *places,
-                             long run, long r) {
-    long k = 0;
-    for (; k + BLOCK <= run && r + BLOCK <= to->last; k += BLOCK) {
-        if (step == 1 && is_empty(p + k)) continue;
-#pragma unroll
-        for (int i = 0; i < BLOCK; i++)
-            r = write_one(p, step, source, source_step, to, places, k + i, r);
+// The same with any strides, and with the coordinates `places` before the last.
+static inline long write_run(global const M *p, global const E *source, global E *out,
+                             const struct compact_args *args, const long *places, long run, long r,
+                             long last) {
+    const long tail = args->columns - 1;
+    for (long k = 0; k < run && r < last; k++) {
+        global E *row = out + r * args->row_step;
+#if SELECT
+        *row = source[k * args->axes.y[0]];
+#else
+        for (long axis = 0; axis < tail; axis++) row[axis * args->column_step] = (E)places[axis];
+        row[tail * args->column_step] = (E)(places[tail] + k);
+#endif
+        r += (p[k * args->axes.x[0]] & args->significant) != 0;
     }
-    for (; k < run && r < to->last; k++)
-        r = write_one(p, step, source, source_step, to, places, k, r);
     return r;
 }
 
@@ -273,34 +281,33 @@ kernel void compact_write(global const M *restrict mask, global const E *restric
         total += count;
     }
     if (chunk == 0) store_total(total_out, args.total_offset, args.total_size, (ulong)total);
-    const struct target to = {out + args.out_offset, args.row_step, args.column_step,
-                              args.columns > 0 ? args.columns - 1 : 0,
-                              min(row + counts[args.counts_offset + chunk], args.length),
-                              (M)args.significant};
+    const long last = min(row + counts[args.counts_offset + chunk], args.length);
+    const long tail = args.columns - 1;
+    const bool is_dense = args.axes.x[0] == 1 && args.axes.y[0] == 1 && args.row_step == 1;
+    out += args.out_offset;
 
     chunk_range(&args, chunk, &begin, &end);
-    for (long i = begin; i < end && row < to.last;) {
+    for (long i = begin; i < end && row < last;) {
         long run = run_length(&args.axes, i, end), x, y;
         axes_offsets(&args.axes, i, &x, &y);
         global const M *p = mask + args.mask_offset + x;
         global const E *from = source + args.source_offset + y;
 #if !SELECT
         find_places(&args, i, places);
-        run = min(run, args.shape[to.tail] - places[to.tail]);
+        run = min(run, args.shape[tail] - places[tail]);
 #endif
-        if (args.axes.x[0] == 1 && args.axes.y[0] == 1 && to.row_step == 1 && to.tail == 0) {
-            const struct target dense = {to.out, 1, 1, 0, to.last, to.significant};
-            row = write_run(p, 1, from, 1, &dense, places, run, row);
-        } else {
-            row = write_run(p, args.axes.x[0], from, args.axes.y[0], &to, places, run, row);
-        }
+        if (is_dense && tail == 0)
+            row = write_dense(p, from, out, (M)args.significant, SELECT ? 0 : places[0], run, row,
+                              last);
+        else
+            row = write_run(p, from, out, &args, places, run, row, last);
         i += run;
     }
 
     const long share = (args.length + args.chunks - 1) / args.chunks;
     for (long r = max(chunk * share, total); r < min((chunk + 1) * share, args.length); r++)
         for (long c = 0; c < columns; c++)
-            to.out[r * args.row_step + c * args.column_step] = 0;
+            out[r * args.row_step + c * args.column_step] = 0;
 }
 
 #endif

@@ -53,6 +53,22 @@ gather(global const E *restrict x, global const STORAGE(I) *restrict index, glob
 
 #include "run.clh"
 
+// Where row number `row` of the innermost axis begins. Divisions of 64 bits are slow: two axes need
+// none.
+static inline struct places locate_row(const struct index_axes *axes, long row) {
+    struct places at = {0, 0, 0};
+    if (axes->rank == 2) {
+        add_place(axes, 1, row, &at);
+        return at;
+    }
+    for (int d = 1; d < axes->rank; d++) {
+        const long next = row / axes->shape[d];
+        add_place(axes, d, row - next * axes->shape[d], &at);
+        row = next;
+    }
+    return at;
+}
+
 kernel void gather(global const E *restrict x, global const STORAGE(I) *restrict index,
                    global E *restrict y, const struct gather_args args, global int *flag,
                    uint operation) {
@@ -61,8 +77,9 @@ kernel void gather(global const E *restrict x, global const STORAGE(I) *restrict
     const long pieces = (inner + args.piece - 1) / args.piece, units = axes->count / inner * pieces;
     const long unit = (long)get_global_id(0) * args.units_per_item;
     for (long u = unit; u < min(unit + args.units_per_item, units); u++) {
-        const struct places at = locate(axes, u / pieces * inner);
-        const long begin = u % pieces * args.piece, end = min(begin + args.piece, inner);
+        const long row = pieces == 1 ? u : u / pieces;
+        const long begin = (u - row * pieces) * args.piece, end = min(begin + args.piece, inner);
+        const struct places at = locate_row(axes, row);
         global const STORAGE(I) *indices = index + args.index_offset + at.index;
         global const E *from = x + args.x_offset + at.x;
         global E *to = y + args.y_offset + at.y;

@@ -3,6 +3,7 @@
 
 #define GROUP 256
 #define PIECE 1024       ///< neighbouring columns that a CPU work-item does at a time
+#define LINE 64          ///< bytes: columns with indices of their own are done by lines of a cache
 #define GPU_OWNERS 16384 ///< work-items over which columns and ranges are spread
 #define LEAST_RANGE 16   ///< places of the axis that are worth an owner of their own
 
@@ -78,14 +79,16 @@ static void set_ranges(struct scatter_args *args, int64_t wanted) {
 
 /// Work-items. Each owner walks all positions of its columns, so there are no more of them than
 /// keep the device busy.
-static int64_t plan(const struct cbk_rt_caps *caps, bool is_gpu, struct scatter_args *args) {
+static int64_t plan(const struct cbk_rt_caps *caps, bool is_gpu, uint32_t element_size,
+                    struct scatter_args *args) {
     const struct cbk_ocl_index_axes *axes = &args->axes;
     if (is_gpu) {
         set_ranges(args, cbk_ocl_divide_up(GPU_OWNERS, axes->count));
         return (int64_t)cbk_ocl_round_up((size_t)(axes->count * args->ranges), GROUP);
     }
     int64_t inner = axes->rank > 0 ? axes->shape[0] : 1, busy = 4 * (int64_t)caps->compute_units;
-    args->piece = inner < PIECE ? inner : PIECE;
+    int64_t most = axes->rank > 0 && axes->index[0] != 0 ? LINE / element_size : PIECE;
+    args->piece = inner < most ? inner : most;
     int64_t pieces = axes->count / inner * cbk_ocl_divide_up(inner, args->piece);
     bool is_large = axes->count * args->positions >= 8192;
     set_ranges(args, is_large ? cbk_ocl_divide_up(caps->compute_units, pieces) : 1);
@@ -106,7 +109,8 @@ static cbk_status make_launch(const struct scatter *scatter, const struct cbk_rt
 
 static cbk_status walk(struct scatter *scatter) {
     const struct cbk_ocl_indexing *indexing = scatter->indexing;
-    int64_t items = plan(scatter->stream->device->caps, scatter->program.is_gpu, &scatter->args);
+    int64_t items = plan(scatter->stream->device->caps, scatter->program.is_gpu,
+                         cbk_dtype_size(scatter->program.x), &scatter->args);
     struct cbk_rt_spec spec = make_spec(&scatter->program, "scatter");
     struct cbk_rt_launch launch;
     cbk_status status = make_launch(scatter, &spec, items, &launch);
