@@ -68,6 +68,37 @@ static void add_moves(struct test_list *list, enum test_view view) {
     add(list, spec, "");
 }
 
+static void add_compaction(struct test_list *list, enum test_view view) {
+    enum test_view other = (enum test_view)((view + 5) % TEST_VIEW_COUNT);
+    struct test_spec spec = {.opcode = CBK_OP_MASK_SELECT, .input_count = 2, .output_count = 2};
+    spec.tolerance.closeness = TEST_BITS;
+    spec.inputs[0] = test_input(CBK_DTYPE_U16, view, TEST_EDGES, 3, 9, 20, 33);
+    spec.inputs[1] = test_input(CBK_DTYPE_BOOL, other, TEST_EDGES, 2, 20, 33);
+    test_set_params(&spec, compact, .length = 3100);
+    add(list, spec, "");
+    spec.opcode = CBK_OP_ARGWHERE;
+    spec.input_count = 1;
+    add(list, spec, "");
+
+    struct test_spec pad = {.opcode = CBK_OP_PAD, .input_count = 1};
+    pad.tolerance.closeness = TEST_BITS;
+    pad.inputs[0] = spec.inputs[0];
+    test_set_params(&pad, pad, .mode = view % 4, .before = {1, 0, 3}, .after = {2, 4, 0});
+    add(list, pad, "");
+    pad.opcode = CBK_OP_ONE_HOT;
+    pad.inputs[0] = test_input(CBK_DTYPE_I8, view, TEST_INDEX, 2, 9, 20);
+    pad.inputs[0].bound = 5;
+    test_set_params(&pad, one_hot, .classes = 5);
+    add(list, pad, "");
+    pad.opcode = CBK_OP_GATHER_ND;
+    pad.input_count = 2;
+    pad.params_size = 0;
+    pad.inputs[0] = spec.inputs[0];
+    pad.inputs[1] = test_input(CBK_DTYPE_I32, other, TEST_INDEX, 2, 21, 2);
+    pad.inputs[1].bound = 9;
+    add(list, pad, "");
+}
+
 static void add_reductions(struct test_list *list, enum test_view view) {
     struct test_spec spec = {.opcode = CBK_OP_SUM, .input_count = 1};
     spec.tolerance.closeness = TEST_BITS;
@@ -128,6 +159,13 @@ static void test_past_2_31(void **state) {
     assert_ok(cbk_tensor_read(side->stream, out, &sum, 8));
     assert_int_equal(sum, last + 9);
     cbk_tensor_release(&out);
+    const cbk_compact_params two = CBK_INIT(cbk_compact_params, .length = 2);
+    cbk_tensor *hits = NULL;
+    assert_ok(cbk_argwhere_sized(side->stream, x, &two, &out, &hits));
+    assert_ok(cbk_tensor_read(side->stream, hits, &sum, 8));
+    assert_int_equal(sum, count);
+    cbk_tensor_release(&hits);
+    cbk_tensor_release(&out);
     cbk_tensor_release(&index);
     cbk_tensor_release(&end);
     cbk_tensor_release(&x);
@@ -145,6 +183,7 @@ int main(void) {
         add_pointwise(&list, (enum test_view)view);
         add_moves(&list, (enum test_view)view);
         add_reductions(&list, (enum test_view)view);
+        add_compaction(&list, (enum test_view)view);
     }
     int failed = test_run_list("index64", &list);
     return failed + cmocka_run_group_tests(large, test_pair_open, test_pair_close);

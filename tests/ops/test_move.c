@@ -1,6 +1,7 @@
 // test_move.c: copy, slice_assign, cat, pad and roll: any dtype, bit for bit.
 
 #include "runner.h"
+#include "support.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -184,7 +185,46 @@ static void add_roll(struct test_list *list, cbk_dtype dtype, uint32_t number) {
     add_moved(list, &spec, "empty", number);
 }
 
+// ---- how many launches --------------------------------------------------------------------------
+
+static uint64_t launch_count(void) {
+    cbk_counters counters = CBK_INIT(cbk_counters);
+    assert_ok(cbk_device_counters(test_pair.device.device, &counters));
+    return counters.launches;
+}
+
+/// Runs a call that makes `out` and counts what it launches.
+#define expect_launches(count, call, out)                                                          \
+    do {                                                                                           \
+        const uint64_t before = launch_count();                                                    \
+        assert_ok(call);                                                                           \
+        assert_int_equal(launch_count() - before, count);                                          \
+        cbk_tensor_release(out);                                                                   \
+    } while (0)
+
+static void test_launches(void **state) {
+    cbk_stream *stream = test_pair.device.stream;
+    const int64_t shape[2] = {4, 6}, row[1] = {3};
+    const cbk_pad_params frame = CBK_INIT(cbk_pad_params, .before = {1, 1}, .after = {1, 1});
+    cbk_tensor *x = NULL, *index = NULL, *out = NULL;
+    (void)state;
+    assert_ok(cbk_zeros(stream, CBK_DTYPE_F32, 2, shape, &x));
+    assert_ok(cbk_zeros(stream, CBK_DTYPE_I16, 1, row, &index));
+    const cbk_tensor *const many[9] = {x, x, x, x, x, x, x, x, x};
+    expect_launches(1, cbk_cat(stream, many, 8, 1, &out), &out);
+    expect_launches(2, cbk_cat(stream, many, 9, 0, &out), &out);
+    expect_launches(1, cbk_stack(stream, many, 8, 1, &out), &out);
+    expect_launches(1, cbk_pad(stream, x, &frame, &out), &out);
+    expect_launches(1, cbk_roll(stream, x, &CBK_INIT(cbk_roll_params, .shifts = {1}), &out), &out);
+    expect_launches(1, cbk_repeat(stream, x, (int64_t[]){2, 3}, &out), &out);
+    expect_launches(1, cbk_embedding(stream, x, index, &out), &out);
+    expect_launches(1, cbk_take(stream, x, index, &out), &out);
+    cbk_tensor_release(&index);
+    cbk_tensor_release(&x);
+}
+
 int main(void) {
+    const struct CMUnitTest calls[] = {cmocka_unit_test(test_launches)};
     struct test_list list = {0};
     for (uint32_t d = 0; test_all_dtypes[d]; d++) {
         add_copies(&list, test_all_dtypes[d], d);
@@ -194,5 +234,6 @@ int main(void) {
         add_pad(&list, test_all_dtypes[d], d);
         add_roll(&list, test_all_dtypes[d], d);
     }
-    return test_run_list("move", &list);
+    int failed = test_run_list("move", &list);
+    return failed + cmocka_run_group_tests(calls, test_pair_open, test_pair_close);
 }
