@@ -14,6 +14,8 @@
 //   INDEX  int or long: the type of element counts
 //   V      see run.clh, CPU form
 #include "types.clh"
+#include "run.clh"
+#include "in_flight.clh"
 
 #define MAX_AXES 8
 #define MEMBERS 8
@@ -52,43 +54,43 @@ static inline int find_member(const struct cat_args *args, long unit) {
 
 #ifdef GPU_FORM
 
-#define GROUP 256
-#define EACH 4
-
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 cat(SOURCES, global E *restrict y, const struct cat_args args) {
     const long group = (long)get_group_id(0);
     const int m = find_member(&args, group);
     global const E *x = SOURCE_OF(m);
     const INDEX length = (INDEX)args.members[m].length, count = length * (INDEX)args.others;
-    const INDEX first = (INDEX)(group - args.members[m].first) * (GROUP * EACH) +
+    const INDEX begin = (INDEX)(group - args.members[m].first) * (GROUP * EACH) +
                         (INDEX)get_local_id(0);
-    E values[EACH];
-    long to[EACH];
-#pragma unroll
-    for (int k = 0; k < EACH; k++) {
-        INDEX rest = min(first + k * GROUP, count - 1);
-        long from = args.members[m].x_offset;
-        to[k] = args.members[m].y_offset;
 #pragma unroll 1
-        for (int d = 0; d < args.rank; d++) {
-            const INDEX n = d == args.joined ? length : (INDEX)args.shape[d];
-            const INDEX next = d + 1 < args.rank ? rest / n : 0;
-            const long place = rest - next * n;
-            from += place * args.members[m].strides[d];
-            to[k] += place * args.y[d];
-            rest = next;
-        }
-        values[k] = x[from];
-    }
+    for (int part = 0; part < EACH; part += IN_FLIGHT) {
+        const INDEX first = begin + part * GROUP;
+        E values[IN_FLIGHT];
+        long to[IN_FLIGHT];
 #pragma unroll
-    for (int k = 0; k < EACH; k++)
-        if (first + k * GROUP < count) y[to[k]] = values[k];
+        for (int k = 0; k < IN_FLIGHT; k++) { // past the end the last element is looked at again
+            INDEX rest = min(first + k * GROUP, count - 1);
+            long from = args.members[m].x_offset;
+            to[k] = args.members[m].y_offset;
+#pragma unroll
+            for (int d = 0; d < MAX_AXES; d++) {
+                if (d >= args.rank) break;
+                const INDEX n = d == args.joined ? length : (INDEX)args.shape[d];
+                const INDEX next = d + 1 < args.rank ? rest / n : 0;
+                const long place = rest - next * n;
+                from += place * args.members[m].strides[d];
+                to[k] += place * args.y[d];
+                rest = next;
+            }
+            values[k] = x[from];
+        }
+#pragma unroll
+        for (int k = 0; k < IN_FLIGHT; k++)
+            if (first + k * GROUP < count) y[to[k]] = values[k];
+    }
 }
 
 #else
-
-#include "run.clh"
 
 // Where a row of the innermost axis lies, and its coordinates on the others.
 struct row {

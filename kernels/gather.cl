@@ -11,6 +11,8 @@
 // CPU form; those of index_ops.clh
 #include "types.clh"
 #include "index_ops.clh"
+#include "run.clh"
+#include "in_flight.clh"
 
 struct gather_args {
     struct index_axes axes; // of y
@@ -21,37 +23,36 @@ struct gather_args {
 
 #ifdef GPU_FORM
 
-#define GROUP 256
-#define EACH 4
-
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 gather(global const E *restrict x, global const STORAGE(I) *restrict index, global E *restrict y,
        const struct gather_args args, global int *flag, uint operation) {
     const INDEX count = (INDEX)args.axes.count;
-    const INDEX first = (INDEX)get_group_id(0) * (GROUP * EACH) + (INDEX)get_local_id(0);
-    long from[EACH], to[EACH], picked[EACH];
-    E values[EACH];
+    const INDEX begin = (INDEX)get_group_id(0) * (GROUP * EACH) + (INDEX)get_local_id(0);
+#pragma unroll 1
+    for (int part = 0; part < EACH; part += IN_FLIGHT) {
+        const INDEX first = begin + part * GROUP;
+        long from[IN_FLIGHT], to[IN_FLIGHT], picked[IN_FLIGHT];
+        E values[IN_FLIGHT];
 #pragma unroll
-    for (int k = 0; k < EACH; k++) { // past the end the last element is looked at again
-        const struct places at = locate(&args.axes, min(first + k * GROUP, count - 1));
-        from[k] = args.x_offset + at.x;
-        to[k] = args.y_offset + at.y;
-        picked[k] = (long)LOAD(I, index, args.index_offset + at.index);
+        for (int k = 0; k < IN_FLIGHT; k++) { // past the end the last element is looked at again
+            const struct places at = locate(&args.axes, min(first + k * GROUP, count - 1));
+            from[k] = args.x_offset + at.x;
+            to[k] = args.y_offset + at.y;
+            picked[k] = (long)LOAD(I, index, args.index_offset + at.index);
+        }
+#pragma unroll
+        for (int k = 0; k < IN_FLIGHT; k++) {
+            const bool exists = picked[k] >= 0 && picked[k] < args.length;
+            if (!exists) report_index(flag, operation, picked[k]);
+            values[k] = exists ? x[from[k] + picked[k] * args.x_step] : (E)0;
+        }
+#pragma unroll
+        for (int k = 0; k < IN_FLIGHT; k++)
+            if (first + k * GROUP < count) y[to[k]] = values[k];
     }
-#pragma unroll
-    for (int k = 0; k < EACH; k++) {
-        const bool exists = picked[k] >= 0 && picked[k] < args.length;
-        if (!exists) report_index(flag, operation, picked[k]);
-        values[k] = exists ? x[from[k] + picked[k] * args.x_step] : (E)0;
-    }
-#pragma unroll
-    for (int k = 0; k < EACH; k++)
-        if (first + k * GROUP < count) y[to[k]] = values[k];
 }
 
 #else
-
-#include "run.clh"
 
 // Where row number `row` of the innermost axis begins. Divisions of 64 bits are slow: two axes need
 // none.

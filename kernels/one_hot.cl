@@ -10,6 +10,8 @@
 #include "types.clh"
 #include "axes.clh"
 #include "index_flag.clh"
+#include "run.clh"
+#include "in_flight.clh"
 
 struct one_hot_args {
     struct axes rows; // of index; x: its strides, y: those of the result
@@ -20,9 +22,6 @@ struct one_hot_args {
 };
 
 #ifdef GPU_FORM
-
-#define GROUP 256
-#define EACH 4
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 one_hot(global const STORAGE(I) *restrict index, global E *restrict y,
@@ -42,8 +41,6 @@ one_hot(global const STORAGE(I) *restrict index, global E *restrict y,
 }
 
 #else
-
-#include "run.clh"
 
 kernel void one_hot(global const STORAGE(I) *restrict index, global E *restrict y,
                     const struct one_hot_args args, global int *flag, uint operation) {

@@ -12,6 +12,8 @@
 //   INDEX  int or long: the type of element counts
 //   V      see run.clh, CPU form
 #include "types.clh"
+#include "run.clh"
+#include "in_flight.clh"
 
 #define MAX_AXES 8
 enum { CONSTANT, REFLECT, EDGE, CIRCULAR }; // as in opcodes.h
@@ -51,44 +53,44 @@ static inline INDEX source_place(INDEX p, INDEX n, int mode) {
 
 #ifdef GPU_FORM
 
-#define GROUP 256
-#define EACH 4
-
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 pad(global const E *restrict x, global E *restrict y, const struct pad_args args,
     const uint4 pattern) {
     const INDEX count = (INDEX)args.count;
-    const INDEX first = (INDEX)get_group_id(0) * (GROUP * EACH) + (INDEX)get_local_id(0);
-    E values[EACH];
-    long to[EACH];
-#pragma unroll
-    for (int k = 0; k < EACH; k++) {
-        INDEX rest = min(first + k * GROUP, count - 1);
-        long from = args.x_offset;
-        bool exists = true;
-        to[k] = args.y_offset;
+    const INDEX begin = (INDEX)get_group_id(0) * (GROUP * EACH) + (INDEX)get_local_id(0);
 #pragma unroll 1
-        for (int d = 0; d < args.rank; d++) {
-            const INDEX n = (INDEX)args.shape[d];
-            const INDEX next = d + 1 < args.rank ? rest / n : 0;
-            const INDEX c = rest - next * n;
-            const INDEX place =
-                source_place(c - (INDEX)args.before[d], (INDEX)args.lengths[d], (int)args.mode);
-            exists = exists && place >= 0;
-            from += (long)place * args.x[d];
-            to[k] += (long)c * args.y[d];
-            rest = next;
-        }
-        values[k] = exists ? x[from] : FILL(pattern);
-    }
+    for (int part = 0; part < EACH; part += IN_FLIGHT) {
+        const INDEX first = begin + part * GROUP;
+        E values[IN_FLIGHT];
+        long to[IN_FLIGHT];
 #pragma unroll
-    for (int k = 0; k < EACH; k++)
-        if (first + k * GROUP < count) y[to[k]] = values[k];
+        for (int k = 0; k < IN_FLIGHT; k++) { // past the end the last element is looked at again
+            INDEX rest = min(first + k * GROUP, count - 1);
+            long from = args.x_offset;
+            bool exists = true;
+            to[k] = args.y_offset;
+#pragma unroll
+            for (int d = 0; d < MAX_AXES; d++) { // so that no array is indexed at run time
+                if (d >= args.rank) break;
+                const INDEX n = (INDEX)args.shape[d];
+                const INDEX next = d + 1 < args.rank ? rest / n : 0;
+                const INDEX c = rest - next * n;
+                const INDEX place = source_place(c - (INDEX)args.before[d],
+                                                 (INDEX)args.lengths[d], (int)args.mode);
+                exists = exists && place >= 0;
+                from += (long)place * args.x[d];
+                to[k] += (long)c * args.y[d];
+                rest = next;
+            }
+            values[k] = exists ? x[from] : FILL(pattern);
+        }
+#pragma unroll
+        for (int k = 0; k < IN_FLIGHT; k++)
+            if (first + k * GROUP < count) y[to[k]] = values[k];
+    }
 }
 
 #else
-
-#include "run.clh"
 
 // Where row `number` of y begins and where its elements come from; false: all of it lies outside.
 static inline bool find_row(const struct pad_args *args, long number, long *from, long *to) {
