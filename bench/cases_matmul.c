@@ -28,6 +28,24 @@ done:
     return status;
 }
 
+/// relu(a b + bias) + residual.
+static cbk_status setup_fused(struct bench *bench, const struct bench_case *of) {
+    cbk_status status = CBK_OK;
+    TRY(setup(bench, of));
+    TRY(cbk_random_normal(bench->stream, of->dtype, 1, &of->n, 0, 1, &bench->tensor[3]));
+    TRY(cbk_random_normal(bench->stream, of->dtype, 2, (int64_t[]){of->m, of->n}, 0, 1,
+                          &bench->tensor[4]));
+done:
+    return status;
+}
+
+static cbk_status run_fused(struct bench *bench, const struct bench_case *of) {
+    const cbk_matmul_params relu = CBK_INIT(cbk_matmul_params, .activation = CBK_OP_RELU);
+    cbk_tensor *const *t = bench->tensor;
+    (void)of;
+    return cbk_matmul_fused_into(bench->stream, t[0], t[1], t[3], t[4], &relu, t[2]);
+}
+
 static cbk_status run(struct bench *bench, const struct bench_case *of) {
     (void)of;
     return cbk_matmul_into(bench->stream, bench->tensor[0], bench->tensor[1], NULL,
@@ -113,6 +131,12 @@ static void peer(struct bench *bench, const struct bench_case *of, struct bench_
         .flops = 2.0 * (m_) * (n_) * (k_), .peer = peer_, .peer_name = "openblas"                  \
     }
 
+#define FUSED(name_, dtype_, m_, n_, k_, gpu_only_)                                                \
+    {                                                                                              \
+        .name = name_, .setup = setup_fused, .run = run_fused, .dtype = dtype_, .m = m_, .n = n_,  \
+        .k = k_, .flops = 2.0 * (m_) * (n_) * (k_), .gpu_only = gpu_only_                          \
+    }
+
 static const struct bench_case cases[] = {
     MATMUL("matmul_f32_64", CBK_DTYPE_F32, 64, 64, 64, peer),
     MATMUL("matmul_f32_256", CBK_DTYPE_F32, 256, 256, 256, peer),
@@ -122,6 +146,13 @@ static const struct bench_case cases[] = {
     MATMUL("matmul_f64_1024", CBK_DTYPE_F64, 1024, 1024, 1024, peer),
     MATMUL("matmul_f16_1024", CBK_DTYPE_F16, 1024, 1024, 1024, NULL),
     MATMUL("matmul_bf16_1024", CBK_DTYPE_BF16, 1024, 1024, 1024, NULL),
+    MATMUL("matmul_f32_8x256x256", CBK_DTYPE_F32, 8, 256, 256, NULL),
+    MATMUL("matmul_f32_8x4096x4096", CBK_DTYPE_F32, 8, 4096, 4096, NULL),
+    MATMUL("matmul_bf16_8x4096x4096", CBK_DTYPE_BF16, 8, 4096, 4096, NULL),
+    FUSED("matmul_fused_f32_8x256x256", CBK_DTYPE_F32, 8, 256, 256, false),
+    FUSED("matmul_fused_f32_1024", CBK_DTYPE_F32, 1024, 1024, 1024, false),
+    FUSED("matmul_fused_f32_4096", CBK_DTYPE_F32, 4096, 4096, 4096, true),
+    FUSED("matmul_fused_bf16_4096", CBK_DTYPE_BF16, 4096, 4096, 4096, true),
     {.name = "matmul_f32_4096",
      .setup = setup,
      .run = run,

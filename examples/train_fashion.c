@@ -194,15 +194,16 @@ struct model {
 /// Weights uniform in +-sqrt(6 / inputs) (He), biases and moments zero.
 static cbk_status create_model(cbk_stream *stream, int64_t hidden, struct model *model) {
     const int64_t shape[PARAMETERS][2] = {
-        [W1] = {PIXELS, hidden}, [B1] = {1, hidden}, [W2] = {hidden, CLASSES}, [B2] = {1, CLASSES}};
+        [W1] = {PIXELS, hidden}, [B1] = {hidden}, [W2] = {hidden, CLASSES}, [B2] = {CLASSES}};
+    const uint32_t rank[PARAMETERS] = {[W1] = 2, [B1] = 1, [W2] = 2, [B2] = 1};
     const double bound[PARAMETERS] = {[W1] = 0.0875, [W2] = 0.153};
     cbk_status status = CBK_OK;
     for (int p = 0; p < PARAMETERS; p++) {
-        TRY(bound[p] > 0 ? cbk_random_uniform(stream, CBK_DTYPE_F32, 2, shape[p], -bound[p],
+        TRY(bound[p] > 0 ? cbk_random_uniform(stream, CBK_DTYPE_F32, rank[p], shape[p], -bound[p],
                                               bound[p], &model->value[p])
-                         : cbk_zeros(stream, CBK_DTYPE_F32, 2, shape[p], &model->value[p]));
-        TRY(cbk_zeros(stream, CBK_DTYPE_F32, 2, shape[p], &model->moment1[p]));
-        TRY(cbk_zeros(stream, CBK_DTYPE_F32, 2, shape[p], &model->moment2[p]));
+                         : cbk_zeros(stream, CBK_DTYPE_F32, rank[p], shape[p], &model->value[p]));
+        TRY(cbk_zeros(stream, CBK_DTYPE_F32, rank[p], shape[p], &model->moment1[p]));
+        TRY(cbk_zeros(stream, CBK_DTYPE_F32, rank[p], shape[p], &model->moment2[p]));
     }
     TRY(cbk_ones(stream, CBK_DTYPE_F32, 0, NULL, &model->power1));
     TRY(cbk_ones(stream, CBK_DTYPE_F32, 0, NULL, &model->power2));
@@ -241,11 +242,9 @@ static cbk_status forward(cbk_stream *stream, const struct model *model, const c
                           struct scope *scope, cbk_tensor **out_hidden, cbk_tensor **out_logits) {
     cbk_status status = CBK_OK;
     cbk_tensor **hidden = slot(scope), **logits = slot(scope);
-    TRY(cbk_matmul(stream, x, model->value[W1], NULL, hidden));
-    TRY(cbk_add_into(stream, *hidden, model->value[B1], *hidden));
-    TRY(cbk_relu_into(stream, *hidden, *hidden));
-    TRY(cbk_matmul(stream, *hidden, model->value[W2], NULL, logits));
-    TRY(cbk_add_into(stream, *logits, model->value[B2], *logits));
+    TRY(cbk_linear(stream, x, model->value[W1], model->value[B1],
+                   &CBK_INIT(cbk_matmul_params, .activation = CBK_OP_RELU), hidden));
+    TRY(cbk_linear(stream, *hidden, model->value[W2], model->value[B2], NULL, logits));
     *out_hidden = *hidden;
     *out_logits = *logits;
 done:
@@ -265,10 +264,6 @@ done:
     return status;
 }
 
-static cbk_status sum_rows(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out) {
-    return cbk_sum(stream, x, &CBK_INIT(cbk_reduce_params, .axis_count = 1, .axes = {0}), out);
-}
-
 /// Gradients of the mean cross-entropy: d logits = (softmax - one_hot) / n, then back by the chain
 /// rule through both layers.
 static cbk_status backward(cbk_stream *stream, const struct model *model, const cbk_tensor *x,
@@ -277,9 +272,8 @@ static cbk_status backward(cbk_stream *stream, const struct model *model, const 
                            cbk_tensor *gradient[PARAMETERS]) {
     const int64_t n = cbk_tensor_shape(x)[0];
     cbk_status status = CBK_OK;
-    cbk_tensor **d_logits = slot(scope), **minus_one = slot(scope), **transposed = slot(scope);
-    cbk_tensor **d_hidden = slot(scope), **w2_t = slot(scope), **x_t = slot(scope);
-    cbk_tensor **inactive = slot(scope), **grad[PARAMETERS];
+    cbk_tensor **d_logits = slot(scope), **minus_one = slot(scope), **d_hidden = slot(scope);
+    cbk_tensor **grad[PARAMETERS];
     for (int p = 0; p < PARAMETERS; p++) grad[p] = slot(scope);
 
     TRY(cbk_softmax(stream, logits, 1, d_logits));
@@ -287,18 +281,13 @@ static cbk_status backward(cbk_stream *stream, const struct model *model, const 
     TRY(cbk_scatter_add_into(stream, *d_logits, labels, *minus_one, 1, *d_logits));
     TRY(cbk_mul_scalar_into(stream, *d_logits, cbk_f(1.0 / (double)n), *d_logits));
 
-    TRY(cbk_transpose(stream, hidden, 0, 1, transposed));
-    TRY(cbk_matmul(stream, *transposed, *d_logits, NULL, grad[W2]));
-    TRY(sum_rows(stream, *d_logits, grad[B2]));
+    TRY(cbk_linear_weight_backward(stream, hidden, *d_logits, grad[W2]));
+    TRY(cbk_linear_bias_backward(stream, *d_logits, grad[B2]));
+    TRY(cbk_linear_x_backward(stream, model->value[W2], *d_logits, d_hidden));
+    TRY(cbk_relu_backward_into(stream, hidden, *d_hidden, *d_hidden));
 
-    TRY(cbk_transpose(stream, model->value[W2], 0, 1, w2_t));
-    TRY(cbk_matmul(stream, *d_logits, *w2_t, NULL, d_hidden));
-    TRY(cbk_less_equal_scalar(stream, hidden, cbk_f(0), inactive));
-    TRY(cbk_mask_fill_into(stream, *d_hidden, *inactive, cbk_f(0), *d_hidden));
-
-    TRY(cbk_transpose(stream, x, 0, 1, x_t));
-    TRY(cbk_matmul(stream, *x_t, *d_hidden, NULL, grad[W1]));
-    TRY(sum_rows(stream, *d_hidden, grad[B1]));
+    TRY(cbk_linear_weight_backward(stream, x, *d_hidden, grad[W1]));
+    TRY(cbk_linear_bias_backward(stream, *d_hidden, grad[B1]));
     for (int p = 0; p < PARAMETERS; p++) gradient[p] = *grad[p];
 done:
     return status;

@@ -63,7 +63,10 @@ static void add(struct test_list *list, cbk_dtype dtype, cbk_dtype out_dtype,
     if (test_is_float(dtype)) {
         // Roundings of a running sum grow like the square root of its length. flex32 may round
         // each operand to tf32, which has 11 bits.
-        double unit = dtype == CBK_DTYPE_FLEX32 ? 0x1p-11 : test_unit_roundoff(dtype);
+        bool is_small = cbk_dtype_size(dtype) == 1; // its products are summed in f32
+        double unit = dtype == CBK_DTYPE_FLEX32
+                          ? 0x1p-11
+                          : test_unit_roundoff(is_small ? CBK_DTYPE_F32 : dtype);
         spec.tolerance = test_ulps(result, 1, 0);
         spec.tolerance.relative = (8 + 2 * sqrt(form->k)) * unit;
         spec.magnitude = size_of_terms;
@@ -94,9 +97,10 @@ int main(void) {
         {TEST_UNFOLDED, TEST_PERMUTED},     {TEST_BACKWARD, TEST_OFFSET},
     };
     static const cbk_dtype wider[][2] = {
-        {CBK_DTYPE_I8, CBK_DTYPE_I32},   {CBK_DTYPE_F16, CBK_DTYPE_F32},
-        {CBK_DTYPE_BF16, CBK_DTYPE_F32}, {CBK_DTYPE_I16, CBK_DTYPE_I32},
-        {CBK_DTYPE_U8, CBK_DTYPE_U32},
+        {CBK_DTYPE_I8, CBK_DTYPE_I32},     {CBK_DTYPE_F16, CBK_DTYPE_F32},
+        {CBK_DTYPE_BF16, CBK_DTYPE_F32},   {CBK_DTYPE_I16, CBK_DTYPE_I32},
+        {CBK_DTYPE_U8, CBK_DTYPE_U32},     {CBK_DTYPE_F8E4M3, CBK_DTYPE_BF16},
+        {CBK_DTYPE_F8E5M2, CBK_DTYPE_F32}, {CBK_DTYPE_F8E5M2, CBK_DTYPE_F16},
     };
     struct test_list list = {0};
     for (uint32_t d = 0; test_numbers[d]; d++) {
