@@ -25,6 +25,13 @@ done:
     return status;
 }
 
+static cbk_status setup_norm(struct bench *bench, const struct bench_case *of) {
+    cbk_status status = setup_map(bench, of);
+    for (int i = 5; i < 7 && status == CBK_OK; i++)
+        status = cbk_random_normal(bench->stream, of->dtype, 1, &of->n, 0, 1, &bench->tensor[i]);
+    return status;
+}
+
 /// k rows of x [m, n], drawn at random.
 static cbk_status setup_select(struct bench *bench, const struct bench_case *of) {
     const int64_t shape[2] = {of->m, of->n}, picked[2] = {of->k, of->n};
@@ -70,6 +77,17 @@ static cbk_status run_softmax(struct bench *bench, const struct bench_case *of) 
     (void)of;
     return cbk_softmax_into(bench->stream, bench->tensor[0], 1, bench->tensor[1]);
 }
+/// tensor[5], tensor[6]: gamma and beta of setup_norm.
+static cbk_status run_layer_norm(struct bench *bench, const struct bench_case *of) {
+    (void)of;
+    return cbk_layer_norm_into(bench->stream, bench->tensor[0], bench->tensor[5], bench->tensor[6],
+                               NULL, bench->tensor[1]);
+}
+static cbk_status run_rms_norm(struct bench *bench, const struct bench_case *of) {
+    (void)of;
+    return cbk_rms_norm_into(bench->stream, bench->tensor[0], bench->tensor[5], NULL,
+                             bench->tensor[1]);
+}
 static cbk_status run_select(struct bench *bench, const struct bench_case *of) {
     (void)of;
     return cbk_select_into(bench->stream, bench->tensor[0], bench->tensor[1], 0, bench->tensor[2]);
@@ -80,6 +98,12 @@ static cbk_status run_select(struct bench *bench, const struct bench_case *of) {
         .name = name_, .setup = setup_reduce, .run = run_, .dtype = CBK_DTYPE_F32,                 \
         .elements = (int64_t)(rows_) * (columns_), .m = rows_, .n = columns_, .k = axis_,          \
         .reads = 1                                                                                 \
+    }
+#define NORM(name_, run_, rows_, columns_)                                                         \
+    {                                                                                              \
+        .name = name_, .setup = setup_norm, .run = run_, .dtype = CBK_DTYPE_F32,                   \
+        .elements = (int64_t)(rows_) * (columns_), .m = rows_, .n = columns_, .reads = 1,          \
+        .writes = 1                                                                                \
     }
 #define MAP(name_, run_, rows_, columns_)                                                          \
     {                                                                                              \
@@ -112,6 +136,10 @@ static const struct bench_case cases[] = {
     MAP("softmax_8192", run_softmax, 8192, 8192),
     MAP("softmax_16384", run_softmax, 16384, 16384),
     MAP("softmax_65536x1024", run_softmax, 65536, 1024),
+    NORM("layernorm_8192", run_layer_norm, 8192, 8192),
+    NORM("layernorm_16384", run_layer_norm, 16384, 16384),
+    NORM("layernorm_65536x1024", run_layer_norm, 65536, 1024),
+    NORM("rmsnorm_65536x1024", run_rms_norm, 65536, 1024),
     SELECT("index_select_65536x1024", 65536, 1024, 32768),
 };
 

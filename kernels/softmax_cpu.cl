@@ -1,5 +1,5 @@
 #pragma OPENCL FP_CONTRACT OFF
-// softmax_cpu: softmax and log_softmax along one axis, for CPUs.
+// softmax_cpu: softmax, log_softmax and softmin along one axis, for CPUs.
 //
 //   y = exp(x - max) / sum        or        y = (x - max) - log(sum),    sum = sum of exp(x - max)
 //
@@ -13,6 +13,7 @@
 //   ACC     f32 or f64: the arithmetic
 //   OP      op_sum
 //   IS_LOG  0 or 1
+//   SIGN    empty or -: what x is taken with
 //   those of types.clh and axes.clh
 #include "types.clh"
 #include "axes.clh"
@@ -51,7 +52,7 @@ static inline acc_t load_run(global const STORAGE(X) *x, long stride, int count,
     int i = 0;
     if (stride == 1) {
         for (; i + W <= count; i += W) {
-            const accv_t v = load_accv(x + i);
+            const accv_t v = SIGN load_accv(x + i);
             CAT(vstore, W)(v, 0, row + i);
             most_lanes = v > most_lanes ? v : most_lanes;
         }
@@ -60,7 +61,7 @@ static inline acc_t load_run(global const STORAGE(X) *x, long stride, int count,
     CAT(vstore, W)(most_lanes, 0, lanes);
     for (int k = 0; k < W; k++) most = lanes[k] > most ? lanes[k] : most;
     for (; i < count; i++) {
-        row[i] = load_acc(x + i * stride);
+        row[i] = SIGN load_acc(x + i * stride);
         most = row[i] > most ? row[i] : most;
     }
     for (; i % W != 0; i++) row[i] = -INFINITY;
@@ -157,7 +158,7 @@ static inline void do_tile(global const STORAGE(X) *x, global STORAGE(Y) *y,
     for (int t = 0; t < tile; t++) most[t] = -INFINITY;
     for (int r = 0; r < length; r++) {
         for (int t = 0; t < tile; t++) {
-            const acc_t v = load_acc(x + x_at[t] + r * args->x_stride);
+            const acc_t v = SIGN load_acc(x + x_at[t] + r * args->x_stride);
             rows[t * pitch + r] = v;
             most[t] = v > most[t] ? v : most[t];
         }

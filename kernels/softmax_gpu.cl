@@ -1,5 +1,5 @@
 #pragma OPENCL FP_CONTRACT OFF
-// softmax_gpu: softmax and log_softmax along one axis, for GPUs.
+// softmax_gpu: softmax, log_softmax and softmin along one axis, for GPUs.
 //
 //   y = exp(x - max) / sum        or        y = (x - max) - log(sum),    sum = sum of exp(x - max)
 //
@@ -14,6 +14,7 @@
 // Defines
 //   X, ACC        dtype of x and y; f32 or f64: the arithmetic
 //   IS_LOG        0 or 1
+//   SIGN          empty or -: what x is taken with
 //   GROUP, N      work-items of a group; quads of a work-item
 //   RUN           the axis has stride 1 in x and y, its length and all offsets are multiples of 4
 //   those of types.clh (W is 4, ALIGNED) and axes.clh
@@ -51,14 +52,14 @@ static inline accv_t load_quad(global const STORAGE(X) *x, const struct softmax_
                                INDEX quad) {
     const INDEX i = 4 * quad, length = (INDEX)args->length;
 #ifdef RUN
-    return i < length ? LOADV(X, x, i) : (accv_t)-INFINITY;
+    return i < length ? SIGN LOADV(X, x, i) : (accv_t)-INFINITY;
 #else
     const INDEX stride = (INDEX)args->x_stride;
     const acc_t none = -INFINITY;
-    return (accv_t)(i < length ? LOAD(X, x, i * stride) : none,
-                    i + 1 < length ? LOAD(X, x, (i + 1) * stride) : none,
-                    i + 2 < length ? LOAD(X, x, (i + 2) * stride) : none,
-                    i + 3 < length ? LOAD(X, x, (i + 3) * stride) : none);
+    return (accv_t)(i < length ? SIGN LOAD(X, x, i * stride) : none,
+                    i + 1 < length ? SIGN LOAD(X, x, (i + 1) * stride) : none,
+                    i + 2 < length ? SIGN LOAD(X, x, (i + 2) * stride) : none,
+                    i + 3 < length ? SIGN LOAD(X, x, (i + 3) * stride) : none);
 #endif
 }
 

@@ -28,6 +28,7 @@ enum {
     CBK_FAMILY_INDEX = 0x0e,
     CBK_FAMILY_RANDOM = 0x0f,
     CBK_FAMILY_ACTIVATION_BACKWARD = 0x10,
+    CBK_FAMILY_NORM = 0x11,
     CBK_FAMILY_SCAN = 0x12,
     CBK_FAMILY_SORT = 0x13,
     CBK_FAMILY_COMPACT = 0x14
@@ -212,6 +213,16 @@ enum {
 
     CBK_OP_SOFTMAX = 0x0c00,
     CBK_OP_LOG_SOFTMAX = 0x0c01,
+    CBK_OP_SOFTMIN = 0x0c02,
+    CBK_OP_SOFTMAX_BACKWARD = 0x0c03,
+    CBK_OP_LOG_SOFTMAX_BACKWARD = 0x0c04,
+
+    // normalisations
+    CBK_OP_LAYER_NORM = 0x1100,
+    CBK_OP_RMS_NORM = 0x1101,
+    CBK_OP_LAYER_NORM_BACKWARD = 0x1102,
+    CBK_OP_RMS_NORM_BACKWARD = 0x1103,
+    CBK_OP_BATCH_NORM = 0x1104,
 
     CBK_OP_MATMUL = 0x0d00,
 
@@ -475,6 +486,13 @@ typedef struct cbk_norm_params {
     cbk_dtype out_dtype; ///< 0: the input's
     cbk_scalar p;        ///< any number, also 0 and both infinities; left out: 2
 } cbk_norm_params;
+
+/// layer_norm, rms_norm, their gradients, batch_norm (eps only).
+typedef struct cbk_layer_norm_params {
+    uint32_t struct_size;
+    uint32_t axis_count; ///< how many of the last axes are normalised together; 0: 1
+    double eps;          ///< 0: 1e-5
+} cbk_layer_norm_params;
 
 /// exact: the inputs' arithmetic with f32 accumulation for f16 and bf16 (f64, integers: their
 /// own). Others may round operands on their way into a matrix unit.

@@ -189,7 +189,8 @@ union cbk_params {
     cbk_axis_params axis;
     cbk_reduce_params reduce;
     cbk_variance_params variance; ///< begins like `reduce`
-    cbk_norm_params norm;         ///< begins like `reduce`
+    cbk_layer_norm_params layer_norm;
+    cbk_norm_params norm; ///< begins like `reduce`
     cbk_matmul_params matmul;
     cbk_index_params index;
     cbk_random_params random;

@@ -64,3 +64,21 @@ REDUCE(count_nonzero, COUNT_NONZERO)
 
 SOFTMAX(softmax, SOFTMAX)
 SOFTMAX(log_softmax, LOG_SOFTMAX)
+SOFTMAX(softmin, SOFTMIN)
+
+#define SOFTMAX_BACKWARD(name, OP)                                                                 \
+    cbk_status cbk_##name(cbk_stream *stream, const cbk_tensor *y, const cbk_tensor *gradient,     \
+                          int32_t axis, cbk_tensor **out) {                                        \
+        const cbk_axis_params params = {.struct_size = sizeof params, .axis = axis};               \
+        const cbk_tensor *const inputs[] = {y, gradient};                                          \
+        return cbk_run(stream, CBK_OP_##OP, inputs, 2, &params, sizeof params, out);               \
+    }                                                                                              \
+    cbk_status cbk_##name##_into(cbk_stream *stream, const cbk_tensor *y,                          \
+                                 const cbk_tensor *gradient, int32_t axis, cbk_tensor *dst) {      \
+        const cbk_axis_params params = {.struct_size = sizeof params, .axis = axis};               \
+        const cbk_tensor *const inputs[] = {y, gradient};                                          \
+        return cbk_run_into(stream, CBK_OP_##OP, inputs, 2, &params, sizeof params, dst);          \
+    }
+
+SOFTMAX_BACKWARD(softmax_backward, SOFTMAX_BACKWARD)
+SOFTMAX_BACKWARD(log_softmax_backward, LOG_SOFTMAX_BACKWARD)

@@ -226,11 +226,29 @@ static cbk_status infer_softmax(struct cbk_inference *inference) {
     return status != CBK_OK ? status : cbk_infer_like(inference, dtype);
 }
 
+/// Inputs: the result and its gradient.
+static cbk_status infer_softmax_backward(struct cbk_inference *inference) {
+    const cbk_tensor_meta *y = cbk_input(inference, 0), *g = cbk_input(inference, 1);
+    cbk_status status = infer_softmax(inference);
+    if (status != CBK_OK) return status;
+    if (cbk_meta_same_shape(y, g)) return cbk_infer_same_dtype(inference, 0, 1);
+    char y_text[CBK_SHAPE_TEXT], g_text[CBK_SHAPE_TEXT];
+    return cbk_fail(CBK_ERROR_SHAPE, 0, "the result is %s, its gradient %s",
+                    cbk_shape_text(y->rank, y->shape, y_text),
+                    cbk_shape_text(g->rank, g->shape, g_text));
+}
+
+#define SOFTMAX_BACKWARD(op, name)                                                                 \
+    CBK_ROW(op, name, 2, sizeof(cbk_axis_params), CBK_ROW_DIFFERENTIABLE, CBK_FLOATS,              \
+            infer_softmax_backward)
 #define SOFTMAX(op, name)                                                                          \
     CBK_ROW(op, name, 1, sizeof(cbk_axis_params), CBK_ROW_DIFFERENTIABLE, CBK_FLOATS, infer_softmax)
 
 static const struct cbk_row softmax_rows[] = {
     SOFTMAX(CBK_OP_SOFTMAX, "softmax"),
     SOFTMAX(CBK_OP_LOG_SOFTMAX, "log_softmax"),
+    SOFTMAX(CBK_OP_SOFTMIN, "softmin"),
+    SOFTMAX_BACKWARD(CBK_OP_SOFTMAX_BACKWARD, "softmax_backward"),
+    SOFTMAX_BACKWARD(CBK_OP_LOG_SOFTMAX_BACKWARD, "log_softmax_backward"),
 };
 CBK_FAMILY(cbk_softmax_family, softmax_rows);

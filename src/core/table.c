@@ -14,6 +14,7 @@ static const struct cbk_family *const families[] = {
     [CBK_FAMILY_MOVE] = &cbk_move_family,
     [CBK_FAMILY_REDUCE] = &cbk_reduce_family,
     [CBK_FAMILY_SOFTMAX] = &cbk_softmax_family,
+    [CBK_FAMILY_NORM] = &cbk_norm_family,
     [CBK_FAMILY_MATMUL] = &cbk_matmul_family,
     [CBK_FAMILY_INDEX] = &cbk_index_family,
     [CBK_FAMILY_RANDOM] = &cbk_random_family,

@@ -15,6 +15,7 @@ static const cbk_ocl_launcher launchers[] = {
     [CBK_FAMILY_MOVE]           = cbk_ocl_move,
     [CBK_FAMILY_REDUCE]         = cbk_ocl_reduce,
     [CBK_FAMILY_SOFTMAX]        = cbk_ocl_softmax,
+    [CBK_FAMILY_NORM]           = cbk_ocl_norm,
     [CBK_FAMILY_MATMUL]         = cbk_ocl_matmul,
     [CBK_FAMILY_INDEX]          = cbk_ocl_index,
     [CBK_FAMILY_RANDOM]         = cbk_ocl_random,

@@ -70,6 +70,8 @@ cbk_status cbk_ocl_create_op(struct cbk_ocl_stream *stream, const cbk_op *op);
 cbk_status cbk_ocl_move(struct cbk_ocl_stream *stream, const cbk_op *op);
 cbk_status cbk_ocl_reduce(struct cbk_ocl_stream *stream, const cbk_op *op);
 cbk_status cbk_ocl_softmax(struct cbk_ocl_stream *stream, const cbk_op *op);
+cbk_status cbk_ocl_softmax_backward(struct cbk_ocl_stream *stream, const cbk_op *op);
+cbk_status cbk_ocl_norm(struct cbk_ocl_stream *stream, const cbk_op *op);
 cbk_status cbk_ocl_matmul(struct cbk_ocl_stream *stream, const cbk_op *op);
 /// Do large products of the dtype run on the device's matrix unit?
 bool cbk_ocl_matmul_is_accelerated(const struct cbk_ocl_device *device, cbk_dtype dtype);
@@ -125,6 +127,8 @@ void cbk_ocl_create_programs(cbk_ocl_program_visitor visit, void *user_data);
 void cbk_ocl_move_programs(cbk_ocl_program_visitor visit, void *user_data);
 void cbk_ocl_reduce_programs(cbk_ocl_program_visitor visit, void *user_data);
 void cbk_ocl_softmax_programs(cbk_ocl_program_visitor visit, void *user_data);
+void cbk_ocl_norm_programs(cbk_ocl_program_visitor visit, void *user_data);
+void cbk_ocl_batch_norm_programs(cbk_ocl_program_visitor visit, void *user_data);
 void cbk_ocl_matmul_programs(cbk_ocl_program_visitor visit, void *user_data);
 void cbk_ocl_index_programs(cbk_ocl_program_visitor visit, void *user_data);
 void cbk_ocl_random_programs(cbk_ocl_program_visitor visit, void *user_data);

@@ -12,6 +12,8 @@ void cbk_ocl_each_program(cbk_ocl_program_visitor visit, void *user_data) {
         cbk_ocl_compact_programs,
         cbk_ocl_scan_programs,
         cbk_ocl_sort_programs,
+        cbk_ocl_norm_programs,
+        cbk_ocl_batch_norm_programs,
     };
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) families[i](visit, user_data);
 }

@@ -17,6 +17,7 @@ static const cbk_ref_family families[] = {
     [CBK_FAMILY_MOVE] = cbk_ref_move,
     [CBK_FAMILY_REDUCE] = cbk_ref_reduce,
     [CBK_FAMILY_SOFTMAX] = cbk_ref_softmax,
+    [CBK_FAMILY_NORM] = cbk_ref_normalise,
     [CBK_FAMILY_MATMUL] = cbk_ref_matmul,
     [CBK_FAMILY_INDEX] = cbk_ref_index,
     [CBK_FAMILY_RANDOM] = cbk_ref_random,

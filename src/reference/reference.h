@@ -151,6 +151,7 @@ cbk_status cbk_ref_create_op(struct cbk_ref_stream *stream, const cbk_op *op);
 cbk_status cbk_ref_move(struct cbk_ref_stream *stream, const cbk_op *op);
 cbk_status cbk_ref_reduce(struct cbk_ref_stream *stream, const cbk_op *op);
 cbk_status cbk_ref_softmax(struct cbk_ref_stream *stream, const cbk_op *op);
+cbk_status cbk_ref_normalise(struct cbk_ref_stream *stream, const cbk_op *op);
 cbk_status cbk_ref_matmul(struct cbk_ref_stream *stream, const cbk_op *op);
 cbk_status cbk_ref_index(struct cbk_ref_stream *stream, const cbk_op *op);
 cbk_status cbk_ref_random(struct cbk_ref_stream *stream, const cbk_op *op);

@@ -1,4 +1,4 @@
-// softmax.c: softmax and log_softmax along one axis.
+// softmax.c: softmax, log_softmax and softmin along one axis, and gradients.
 
 #include "reference.h"
 
@@ -8,10 +8,12 @@
 struct row {
     const struct cbk_ref_view *view;
     int64_t base, stride;
+    double sign; ///< -1 for softmin
 };
 
 static double get(const struct row *row, int64_t i) {
-    return cbk_ref_get_float(row->view->data, row->view->dtype, row->base + i * row->stride);
+    return row->sign *
+           cbk_ref_get_float(row->view->data, row->view->dtype, row->base + i * row->stride);
 }
 
 static void softmax_row(const struct row *x, const struct row *out, int64_t length, bool is_log) {
@@ -30,21 +32,42 @@ static void softmax_row(const struct row *x, const struct row *out, int64_t leng
     }
 }
 
+/// The gradient of x, of the result y and its gradient g.
+static void backward_row(const struct row *y, const struct row *g, const struct row *out,
+                         int64_t length, bool is_log) {
+    long double sum = 0;
+    for (int64_t i = 0; i < length; i++) sum += is_log ? get(g, i) : get(y, i) * get(g, i);
+    for (int64_t i = 0; i < length; i++) {
+        const long double result =
+            is_log ? get(g, i) - exp(get(y, i)) * sum : get(y, i) * (get(g, i) - sum);
+        cbk_ref_put_result(out->view->data, out->view->dtype, out->base + i * out->stride,
+                           (double)result);
+    }
+}
+
 cbk_status cbk_ref_softmax(struct cbk_ref_stream *stream, const cbk_op *op) {
     const cbk_axis_params *params = op->params;
-    struct cbk_ref_view x = cbk_ref_view_of(op->inputs[0]);
-    struct cbk_ref_view out = cbk_ref_view_of(op->outputs[0]);
+    const uint32_t axis = (uint32_t)params->axis;
+    const bool is_backward = op->opcode >= CBK_OP_SOFTMAX_BACKWARD;
+    const cbk_tensor *tensors[3] = {op->inputs[0], op->inputs[is_backward ? 1 : 0], op->outputs[0]};
+    struct cbk_ref_view views[3], outer[3];
+    struct row rows[3];
     (void)stream;
-    if (op->opcode != CBK_OP_SOFTMAX && op->opcode != CBK_OP_LOG_SOFTMAX)
-        return cbk_ref_unknown(op);
+    if (op->opcode > CBK_OP_LOG_SOFTMAX_BACKWARD) return cbk_ref_unknown(op);
 
-    uint32_t axis = (uint32_t)params->axis, others = ((1u << x.rank) - 1) & ~(1u << axis);
-    struct cbk_ref_view x_rows = cbk_ref_sub_view(&x, others);
-    struct cbk_ref_view out_rows = cbk_ref_sub_view(&out, others);
-    for (int64_t i = 0; i < x_rows.count; i++) {
-        struct row from = {&x, cbk_ref_at(&x_rows, i), x.strides[axis]};
-        struct row to = {&out, cbk_ref_at(&out_rows, i), out.strides[axis]};
-        softmax_row(&from, &to, x.shape[axis], op->opcode == CBK_OP_LOG_SOFTMAX);
+    for (int k = 0; k < 3; k++) {
+        views[k] = cbk_ref_view_of(tensors[k]);
+        outer[k] = cbk_ref_sub_view(&views[k], ((1u << views[k].rank) - 1) & ~(1u << axis));
+    }
+    for (int64_t i = 0; i < outer[0].count; i++) {
+        for (int k = 0; k < 3; k++)
+            rows[k] = (struct row){&views[k], cbk_ref_at(&outer[k], i), views[k].strides[axis],
+                                   op->opcode == CBK_OP_SOFTMIN ? -1 : 1};
+        if (is_backward)
+            backward_row(&rows[0], &rows[1], &rows[2], views[0].shape[axis],
+                         op->opcode == CBK_OP_LOG_SOFTMAX_BACKWARD);
+        else
+            softmax_row(&rows[0], &rows[2], views[0].shape[axis], op->opcode == CBK_OP_LOG_SOFTMAX);
     }
     return CBK_OK;
 }

@@ -43,6 +43,7 @@ union test_params {
     cbk_reduce_params reduce;
     cbk_variance_params variance;
     cbk_norm_params norm;
+    cbk_layer_norm_params layer_norm;
     cbk_matmul_params matmul;
     cbk_index_params index;
     cbk_random_params random;

@@ -40,7 +40,7 @@ enum {
 };
 
 /// One operation: inputs written as "f32[2,3] i64[4]", result as "f32[2,4]" or as a part of the
-/// message of `status`.
+/// message of `status`. Of several results only the first is looked at.
 struct row {
     cbk_opcode opcode;
     const char *inputs;
@@ -65,6 +65,7 @@ struct row {
         cbk_reduce_params reduce;
         cbk_variance_params variance;
         cbk_norm_params norm;
+        cbk_layer_norm_params layer_norm;
         cbk_matmul_params matmul;
         cbk_index_params index;
         cbk_random_params random;
@@ -387,6 +388,20 @@ static const struct row rows[] = {
     OK_WITH(SOFTMAX, "f16[2,0]", "f16[2,0]", WITH(axis, -1)),
     NO(SOFTMAX, "f32[]", AXIS, "rank 0"),
     NO(SOFTMAX, "i32[2]", DTYPE, "softmax: dtype is i32"),
+    OK_WITH(SOFTMAX_BACKWARD, "f16[2,3] f16[2,3]", "f16[2,3]", WITH(axis, -1)),
+    NO(SOFTMAX_BACKWARD, "f32[2] f32[3]", SHAPE, "the result is [2], its gradient [3]"),
+    NO(LOG_SOFTMAX_BACKWARD, "f32[2] f64[2]", DTYPE, "agree"),
+    OK(LAYER_NORM, "f16[2,3] f16[3] f16[3]", "f16[2,3]"),
+    OK_WITH(LAYER_NORM, "f32[2,3,4] f32[3,4]", "f32[2,3,4]", WITH(layer_norm, 2, 0.5)),
+    NO(LAYER_NORM, "f32[2,3] f32[2]", SHAPE, "gamma is [2], x is [2,3]: it must have the last 1"),
+    NO(LAYER_NORM, "f32[2,3] f32[3] f16[3]", DTYPE, "agree"),
+    NO(LAYER_NORM, "i32[2,3]", DTYPE, "i32"),
+    NO(LAYER_NORM, "f32[]", AXIS, "1 axes are normalised of a tensor of rank 0"),
+    NO_WITH(RMS_NORM, "f32[3]", INVALID_ARGUMENT, "eps is -1", WITH(layer_norm, 1, -1.0)),
+    NO(RMS_NORM_BACKWARD, "f32[2,3] f32[3,2]", SHAPE, "they are [2,3] and [3,2]"),
+    OK(BATCH_NORM, "f32[2,3,4] f32[3] f32[3]", "f32[2,3,4]"),
+    NO(BATCH_NORM, "f32[3] f32[3] f32[3]", SHAPE, "rank 2 or more"),
+    NO(BATCH_NORM, "f32[2,3] f32[3] f32[2]", SHAPE, "x is [2,3], var is [2]: it must be [3]"),
     OK(MATMUL, "f32[4,3] f32[3,5]", "f32[4,5]"),
     OK(MATMUL, "f32[2,1,4,3] f32[6,3,5]", "f32[2,6,4,5]"),
     OK(MATMUL, "i8[4,0] i8[0,5]", "i8[4,5]"),
@@ -535,15 +550,17 @@ static void describe(const cbk_tensor *tensor, char *text, size_t size) {
 
 static void run_row(void **state) {
     const struct row *row = *state;
-    cbk_tensor *inputs[8] = {NULL}, *out = NULL;
+    cbk_tensor *inputs[8] = {NULL}, *outputs[4] = {NULL}, *out;
     const uint32_t count = parse(row->inputs, inputs);
+    const uint32_t output_count = cbk_op_info_of(row->opcode)->output_count;
     const cbk_op op = CBK_INIT(cbk_op, .opcode = row->opcode, .input_count = count,
-                               .output_count = 1, .inputs = inputs, .outputs = &out,
+                               .output_count = output_count, .inputs = inputs, .outputs = outputs,
                                .params = row->params_size != 0 ? &row->params : NULL,
                                .params_size = row->params_size);
     const cbk_status asked = cbk_supports_op(mock.device, &op);
     const cbk_status status = cbk_execute(mock.stream, &op);
     assert_int_equal(asked, status);
+    out = outputs[0];
     char text[256] = "";
     if (status == CBK_OK) {
         describe(out, text, sizeof text);
@@ -557,7 +574,7 @@ static void run_row(void **state) {
         }
         assert_null(out);
     }
-    cbk_tensor_release(&out);
+    for (uint32_t k = 0; k < output_count; k++) cbk_tensor_release(&outputs[k]);
     for (uint32_t i = 0; i < count; i++) cbk_tensor_release(&inputs[i]);
 }
 

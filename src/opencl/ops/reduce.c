@@ -4,6 +4,8 @@
 /// decided here - which kernel, how many chunks - changes who does which part of that tree.
 #include "reduce.h"
 
+#include "norm.h"
+
 #include <string.h>
 
 #define BLOCK 1024 ///< elements of a block
@@ -325,6 +327,20 @@ done:
     cbk_rt_free(device, &r->z.block);
     cbk_rt_free(device, &r->y.block);
     return status;
+}
+
+cbk_status cbk_ocl_sum_first_axis(struct cbk_ocl_stream *stream, const char *name,
+                                  const struct cbk_ocl_operand *x,
+                                  const struct cbk_ocl_operand *y) {
+    const cbk_reduce_params params = {.axis_count = 1, .drop_axes = 1};
+    struct reduction r = {.stream = stream, .name = name, .x = *x, .y = *y, .z = *y};
+    r.program.kind = CBK_OCL_REDUCE_SUM;
+    r.program.x = x->meta->dtype;
+    r.program.y = y->meta->dtype;
+    r.program.accumulator =
+        cbk_ocl_reduce_accumulator(CBK_OCL_REDUCE_SUM, r.program.x, r.program.y);
+    r.program.is_gpu = !stream->device->caps->is_cpu;
+    return reduce(&r, &params);
 }
 
 /// What kernels get of a variance's correction and a norm's exponent.

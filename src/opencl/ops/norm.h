@@ -1,0 +1,48 @@
+/// norm.h: what the files of the normalisations share.
+#ifndef CUBEBACK_OPENCL_NORM_H
+#define CUBEBACK_OPENCL_NORM_H
+
+#include "axes.h"
+
+/// The formulas of kernels/include/norm_ops.clh.
+enum {
+    CBK_OCL_NORM_LAYER,
+    CBK_OCL_NORM_RMS,
+    CBK_OCL_NORM_LAYER_BACKWARD,
+    CBK_OCL_NORM_RMS_BACKWARD,
+    CBK_OCL_NORM_SOFTMAX_BACKWARD,
+    CBK_OCL_NORM_LOG_SOFTMAX_BACKWARD
+};
+
+/// GPU form: rows up to `length` elements are kept in registers, `rows` at a time, by groups of
+/// `group` work-items with `quads` vectors of each row.
+struct cbk_ocl_norm_shape {
+    int64_t length;
+    uint32_t group, quads, rows;
+};
+
+/// Names a program; packed into the key.
+struct cbk_ocl_norm_program {
+    uint32_t kind; ///< CBK_OCL_NORM_*
+    bool is_gpu, is_aligned, has_index64, has_gamma, has_beta;
+    cbk_dtype x;
+    uint32_t lanes;                  ///< CPU form
+    struct cbk_ocl_norm_shape shape; ///< GPU form
+};
+
+// norm_program.c
+cbk_dtype cbk_ocl_norm_arithmetic(cbk_dtype x);
+uint32_t cbk_ocl_norm_lanes(uint32_t float_lanes, cbk_dtype x);
+/// False if rows are too long for registers.
+bool cbk_ocl_norm_shape(const struct cbk_ocl_norm_program *program, int64_t length,
+                        uint32_t max_work_group, struct cbk_ocl_norm_shape *out);
+struct cbk_rt_spec cbk_ocl_norm_spec(const struct cbk_ocl_norm_program *program, const char *entry);
+
+/// y = the sum of x [m, n] over its first axis (reduce.c). y has rank 1, m may be 0.
+cbk_status cbk_ocl_sum_first_axis(struct cbk_ocl_stream *stream, const char *name,
+                                  const struct cbk_ocl_operand *x, const struct cbk_ocl_operand *y);
+
+// batch_norm.c
+cbk_status cbk_ocl_batch_norm(struct cbk_ocl_stream *stream, const cbk_op *op);
+
+#endif
