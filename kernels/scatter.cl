@@ -9,7 +9,7 @@
 //
 // CPU form: a work-item owns a range of up to `piece` neighbouring columns.
 // GPU form (GPU_FORM defined): a work-item owns a range of one column. Where there are many
-// positions they are sorted by place instead (radix.cl, stable): scatter_begin writes the keys, and
+// positions they are sorted by place instead (radix_gpu.cl, stable): scatter_begin writes the keys, and
 // in scatter_apply a work-item does all updates of one place of one column.
 //
 // Defines
@@ -58,7 +58,7 @@ scatter(global STORAGE(X) *restrict x, global const STORAGE(I) *restrict index,
     }
 }
 
-// Keys and positions of the sort, in uints from the start of `work`. `columns` is 1 where all
+// Keys and positions of the sort start at these offsets of their buffers. `columns` is 1 where all
 // columns share the index, else the number of columns; position p is index j = p / columns of column
 // p % columns, and its key is the place of x, column by column: `no_place` if it is out of range.
 struct sort_args {
@@ -66,7 +66,7 @@ struct sort_args {
 };
 
 kernel __attribute__((reqd_work_group_size(256, 1, 1))) void
-scatter_begin(global const STORAGE(I) *restrict index, global uint *restrict work,
+scatter_begin(global const STORAGE(I) *restrict index, global uint *restrict keys,
               const struct scatter_args args, const struct sort_args sort, global int *flag,
               uint operation) {
     const INDEX p = (INDEX)get_global_id(0);
@@ -75,19 +75,19 @@ scatter_begin(global const STORAGE(I) *restrict index, global uint *restrict wor
     const long at = columns == 1 ? 0 : locate(&args.axes, column).index;
     const long place = read_index(index, args.index_offset + at + j * args.index_step, args.length,
                                   flag, operation);
-    work[sort.keys + p] = (uint)(place < 0 ? sort.no_place : column * args.length + place);
-    work[sort.positions + p] = (uint)p;
+    keys[sort.keys + p] = (uint)(place < 0 ? sort.no_place : column * args.length + place);
 }
 
 kernel __attribute__((reqd_work_group_size(256, 1, 1))) void
 scatter_apply(global STORAGE(X) *restrict x, global const STORAGE(V) *restrict value,
-              global const uint *restrict work, const struct scatter_args args,
-              const struct sort_args sort) {
+              global const uint *restrict keys, global const uint *restrict positions,
+              const struct scatter_args args, const struct sort_args sort) {
     const INDEX item = (INDEX)get_global_id(0);
     const INDEX shared_columns = sort.columns == 1 ? (INDEX)args.axes.count : 1;
     INDEX i = item / shared_columns;
     if (i >= sort.count) return;
-    global const uint *keys = work + sort.keys, *positions = work + sort.positions;
+    keys += sort.keys;
+    positions += sort.positions;
     const uint key = keys[i];
     if (key == sort.no_place || (i > 0 && keys[i - 1] == key)) return;
     const INDEX own_column = (INDEX)(key / args.length), place = (INDEX)(key % args.length);

@@ -1,5 +1,6 @@
 /// scatter.c: launches of kernels/scatter.cl.
 #include "index.h"
+#include "radix.h"
 
 #define GROUP 256
 #define PIECE 1024       ///< neighbouring columns that a CPU work-item does at a time
@@ -127,16 +128,8 @@ static cbk_status walk(struct scatter *scatter) {
 
 #define SORT_FROM 64          ///< positions of a column that are worth a sort
 #define SORT_LIMIT UINT32_MAX ///< keys and positions are 32 bits wide
-#define SORT_CHUNK 4096       ///< least pairs of a group
-#define SORT_CHUNKS 1024      ///< most groups
-#define DIGIT_BITS 8
 
-/// As in kernels/radix.cl and kernels/scatter.cl.
-struct radix_args {
-    int64_t keys, positions, keys_out, positions_out, counts;
-    int64_t count, chunk_length, chunks;
-    int64_t shift;
-};
+/// As in kernels/scatter.cl.
 struct sort_args {
     int64_t keys, positions, count, columns, no_place;
 };
@@ -152,64 +145,22 @@ static bool wants_sort(const struct scatter *scatter, struct sort_args *sort) {
     return true;
 }
 
-static void describe_nothing(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines) {
-    (void)spec;
-    (void)defines;
-}
-
-static struct cbk_rt_spec radix_spec(const char *entry) {
-    return (struct cbk_rt_spec){
-        .source = &cbk_kernel_radix, .entry = entry, .describe = describe_nothing};
-}
-
-static cbk_status launch_radix(struct scatter *scatter, const char *entry, int64_t groups,
-                               struct cbk_rt_block *work, const struct radix_args *args) {
-    struct cbk_rt_spec spec = radix_spec(entry);
-    struct cbk_rt_launch launch;
-    cbk_status status = make_launch(scatter, &spec, groups * GROUP, &launch);
-    if (status != CBK_OK) return status;
-    cbk_rt_arg_block(&launch, work, CBK_RT_READ_WRITE);
-    cbk_rt_arg_value(&launch, args, sizeof *args);
-    return cbk_rt_launch(scatter->stream->rt, &launch);
-}
-
-/// Sorts `work` by as many digits as `sort` has keys for, and tells where the result lies.
-static cbk_status sort_positions(struct scatter *scatter, struct cbk_rt_block *work,
-                                 struct radix_args *args, struct sort_args *sort) {
-    cbk_status status = CBK_OK;
-    for (args->shift = 0; args->shift < 32 && sort->no_place >> args->shift != 0;
-         args->shift += DIGIT_BITS) {
-        RT_TRY(launch_radix(scatter, "radix_count", args->chunks, work, args));
-        RT_TRY(launch_radix(scatter, "radix_offsets", 1, work, args));
-        RT_TRY(launch_radix(scatter, "radix_move", args->chunks, work, args));
-        struct radix_args done = *args;
-        args->keys = done.keys_out;
-        args->positions = done.positions_out;
-        args->keys_out = done.keys;
-        args->positions_out = done.positions;
-    }
-    sort->keys = args->keys;
-    sort->positions = args->positions;
-done:
-    return status;
-}
-
-static cbk_status launch_begin(struct scatter *scatter, struct cbk_rt_block *work,
+static cbk_status launch_begin(struct scatter *scatter, struct cbk_rt_block *keys,
                                const struct sort_args *sort) {
     struct cbk_rt_spec spec = make_spec(&scatter->program, "scatter_begin");
     struct cbk_rt_launch launch;
     cbk_status status = make_launch(scatter, &spec, sort->count, &launch);
     if (status != CBK_OK) return status;
     cbk_rt_arg_block(&launch, scatter->indexing->index.block, CBK_RT_READ);
-    cbk_rt_arg_block(&launch, work, CBK_RT_WRITE);
+    cbk_rt_arg_block(&launch, keys, CBK_RT_WRITE);
     cbk_rt_arg_value(&launch, &scatter->args, sizeof scatter->args);
     cbk_rt_arg_value(&launch, sort, sizeof *sort);
     cbk_rt_arg_index_flag(scatter->stream->rt, &launch);
     return cbk_rt_launch(scatter->stream->rt, &launch);
 }
 
-static cbk_status launch_apply(struct scatter *scatter, struct cbk_rt_block *work,
-                               const struct sort_args *sort) {
+static cbk_status launch_apply(struct scatter *scatter, struct cbk_rt_block *keys,
+                               struct cbk_rt_block *positions, const struct sort_args *sort) {
     int64_t columns = sort->columns == 1 ? scatter->args.axes.count : 1;
     struct cbk_rt_spec spec = make_spec(&scatter->program, "scatter_apply");
     struct cbk_rt_launch launch;
@@ -217,34 +168,48 @@ static cbk_status launch_apply(struct scatter *scatter, struct cbk_rt_block *wor
     if (status != CBK_OK) return status;
     cbk_rt_arg_block(&launch, scatter->indexing->x.block, CBK_RT_READ_WRITE);
     cbk_rt_arg_block(&launch, scatter->indexing->y.block, CBK_RT_READ);
-    cbk_rt_arg_block(&launch, work, CBK_RT_READ);
+    cbk_rt_arg_block(&launch, keys, CBK_RT_READ);
+    cbk_rt_arg_block(&launch, positions, CBK_RT_READ);
     cbk_rt_arg_value(&launch, &scatter->args, sizeof scatter->args);
     cbk_rt_arg_value(&launch, sort, sizeof *sort);
     return cbk_rt_launch(scatter->stream->rt, &launch);
 }
 
+static uint32_t bits_of(int64_t value) {
+    uint32_t bits = 0;
+    for (; value >> bits != 0; bits++) {
+    }
+    return bits;
+}
+
 static cbk_status sort_and_apply(struct scatter *scatter, struct sort_args *sort) {
-    struct cbk_rt_block *work = NULL;
-    struct radix_args args = {.count = sort->count};
+    struct cbk_ocl_stream *stream = scatter->stream;
+    struct cbk_rt_block *keys = NULL, *sorted = NULL, *positions = NULL;
+    const uint64_t bytes = (uint64_t)sort->count * sizeof(uint32_t);
     cbk_status status = CBK_OK;
-    int64_t length = cbk_ocl_divide_up(sort->count, SORT_CHUNKS);
-    args.chunk_length =
-        (int64_t)cbk_ocl_round_up((size_t)(length > SORT_CHUNK ? length : SORT_CHUNK), GROUP);
-    args.chunks = cbk_ocl_divide_up(sort->count, args.chunk_length);
-    uint64_t words = (uint64_t)(4 * sort->count + (args.chunks << DIGIT_BITS));
-    RT_TRY(cbk_rt_alloc(scatter->stream->rt, words * sizeof(uint32_t), &work));
-    args.keys = (int64_t)(cbk_rt_block_offset(work) / sizeof(uint32_t));
-    args.positions = args.keys + sort->count;
-    args.keys_out = args.positions + sort->count;
-    args.positions_out = args.keys_out + sort->count;
-    args.counts = args.positions_out + sort->count;
-    sort->keys = args.keys;
-    sort->positions = args.positions;
-    RT_TRY(launch_begin(scatter, work, sort));
-    RT_TRY(sort_positions(scatter, work, &args, sort));
-    RT_TRY(launch_apply(scatter, work, sort));
+    RT_TRY(cbk_rt_alloc(stream->rt, bytes, &keys));
+    RT_TRY(cbk_rt_alloc(stream->rt, bytes, &sorted));
+    RT_TRY(cbk_rt_alloc(stream->rt, bytes, &positions));
+    const struct cbk_ocl_radix radix = {.stream = stream,
+                                        .operation = scatter->indexing->operation,
+                                        .dtype = CBK_DTYPE_U32,
+                                        .rows = 1,
+                                        .length = sort->count,
+                                        .key_bits = bits_of(sort->no_place),
+                                        .in = cbk_ocl_span(keys, CBK_DTYPE_U32),
+                                        .values = cbk_ocl_span(sorted, CBK_DTYPE_U32),
+                                        .indices = cbk_ocl_span(positions, CBK_DTYPE_U32),
+                                        .index_dtype = CBK_DTYPE_U32};
+    sort->keys = radix.in.offset;
+    RT_TRY(launch_begin(scatter, keys, sort));
+    RT_TRY(cbk_ocl_radix_sort(&radix));
+    sort->keys = radix.values.offset;
+    sort->positions = radix.indices.offset;
+    RT_TRY(launch_apply(scatter, sorted, positions, sort));
 done:
-    cbk_rt_free(scatter->stream->device->rt, &work);
+    cbk_rt_free(stream->device->rt, &positions);
+    cbk_rt_free(stream->device->rt, &sorted);
+    cbk_rt_free(stream->device->rt, &keys);
     return status;
 }
 
@@ -323,8 +288,6 @@ static void visit_dtype(void *context, cbk_dtype dtype) {
 }
 
 void cbk_ocl_scatter_programs(cbk_ocl_program_visitor visit, void *user_data) {
-    struct cbk_rt_spec radix = radix_spec("radix_count");
-    visit(user_data, &radix);
     for (uint32_t update = 0; update < UPDATES; update++) {
         // All indices with one update, one index with the others: the index is read in one place.
         const cbk_dtype *index = cbk_ocl_index_dtypes;
