@@ -144,7 +144,7 @@ struct cbk_rt_batch {
 enum {
     CBK_RT_MAX_BATCHES = 64,  ///< whose events a stream keeps at once
     CBK_RT_FLUSH_PERIOD = 32, ///< commands between flushes
-    CBK_RT_AWAITED = 16,      ///< launches with events after another stream has waited
+    CBK_RT_AWAITED = 4,       ///< launches with events after another stream has waited
     CBK_RT_MAX_NAMES = 64,    ///< of operations that report indices
     CBK_RT_KNOWN_STREAMS = 32 ///< whose batches a stream remembers to have waited for
 };

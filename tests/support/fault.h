@@ -35,6 +35,9 @@ void cbk_fault_reset(void);
 /// unless it is NULL. Releases never fail. 0: none does.
 void cbk_fault_plan(uint64_t nth, cl_int code, const char *function);
 
+/// The next number to try after n: all of them with CUBEBACK_TEST_FULL, else a sample of the larger.
+uint64_t cbk_fault_next(uint64_t n);
+
 /// Work enqueued on `queue` from now on is reported to have failed with `state` (negative) once it
 /// has ended, by the events that are made meanwhile. NULL ends it; events made until then stay so.
 void cbk_fault_break(cl_command_queue queue, cl_int state);

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef void(CL_CALLBACK *cl_notify)(const char *, const void *, size_t, void *);
@@ -535,6 +536,11 @@ void cbk_fault_plan(uint64_t nth, cl_int code, const char *function) {
     atomic_store(&fired, NULL);
     atomic_store(&calls, 0);
     atomic_store(&planned, nth);
+}
+
+uint64_t cbk_fault_next(uint64_t n) {
+    const char *full = getenv("CUBEBACK_TEST_FULL");
+    return n < 60 || (full && *full) ? n + 1 : n + 1 + n / 20;
 }
 
 uint64_t cbk_fault_calls(void) {
