@@ -127,6 +127,25 @@ done:
     return status;
 }
 
+/// Operators of two and three operands with scalars.
+static cbk_status activations(cbk_stream *on, void *user_data) {
+    struct work *w = user_data;
+    const cbk_activation_params params =
+        CBK_INIT(cbk_activation_params, .alpha = cbk_f(2), .beta = cbk_f(3));
+    cbk_status status = CBK_OK;
+    release_outputs(w);
+    cbk_tensor **hidden = next(w), **slope = next(w), **mixed = next(w), **scaled = next(w);
+    TRY(cbk_gelu(on, w->x, CBK_GELU_EXACT, hidden));
+    TRY(cbk_softplus_backward(on, *hidden, w->y, &params, slope));
+    TRY(cbk_lerp(on, *hidden, *slope, w->y, mixed));
+    TRY(cbk_addcmul(on, *mixed, *slope, *hidden, cbk_f(0.5), scaled));
+    TRY(cbk_lerp_scalar(on, *scaled, w->x, cbk_f(0.25), next(w)));
+    TRY(cbk_is_close(on, *scaled, *mixed, NULL, next(w)));
+    TRY(cbk_fmod(on, *scaled, w->y, next(w)));
+done:
+    return status;
+}
+
 // ---- eager and merged ----------------------------------------------------------------------------
 
 static size_t bytes_of(const cbk_tensor *tensor) {
@@ -219,6 +238,14 @@ static void test_shifts(void **state) {
     compare_all(shifts, 1);
 }
 
+static void test_activations(void **state) {
+    (void)state;
+    for (size_t d = 0; d < (form == CBK_CPU_KERNELS ? 2 : 1); d++) {
+        struct work work = {.dtype = dtypes[d], .rows = 5, .columns = 67};
+        compare(activations, &work, 1);
+    }
+}
+
 /// Large ones stay alone.
 static void test_large(void **state) {
     (void)state;
@@ -228,9 +255,8 @@ static void test_large(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chain),
-        cmocka_unit_test(test_views),
-        cmocka_unit_test(test_shifts),
+        cmocka_unit_test(test_chain),  cmocka_unit_test(test_views),
+        cmocka_unit_test(test_shifts), cmocka_unit_test(test_activations),
         cmocka_unit_test(test_large),
     };
     form = CBK_CPU_KERNELS;
