@@ -266,6 +266,7 @@ enum {
     CBK_OP_HARDSHRINK_BACKWARD = 0x1013,
     CBK_OP_THRESHOLD_BACKWARD = 0x1014,
     CBK_OP_THRESHOLDED_RELU_BACKWARD = 0x1015,
+    CBK_OP_GLU_BACKWARD = 0x1016, ///< (x, gate, gradient): the gate's gradient
 
     // scans
     CBK_OP_CUMSUM = 0x1200,

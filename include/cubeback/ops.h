@@ -610,6 +610,12 @@ CBK_API cbk_status cbk_prelu_into(cbk_stream *stream, const cbk_tensor *x, const
 CBK_API cbk_status cbk_glu(cbk_stream *stream, const cbk_tensor *x, int32_t axis, cbk_tensor **out);
 CBK_API cbk_status cbk_glu_into(cbk_stream *stream, const cbk_tensor *x, int32_t axis,
                                 cbk_tensor *dst);
+/// The gradient of x, of its shape, in two launches; grad has the shape of glu's result, dst lies
+/// apart from both. (The row itself gives the gate's half.) Dtypes: floats.
+CBK_API cbk_status cbk_glu_backward(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *grad,
+                                    int32_t axis, cbk_tensor **out);
+CBK_API cbk_status cbk_glu_backward_into(cbk_stream *stream, const cbk_tensor *x,
+                                         const cbk_tensor *grad, int32_t axis, cbk_tensor *dst);
 /// a [n], b [m] -> a[i] * b[j] [n, m]. Dtypes: floats, ints.
 CBK_API cbk_status cbk_outer(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
                              cbk_tensor **out);

@@ -75,6 +75,66 @@ done:
 }
 COMPOSITION(glu, CBK_OP_GLU, LIST(const cbk_tensor *x, int32_t axis), x, axis)
 
+/// The outputs of the two launches must not lie over what the second one reads.
+static cbk_status check_apart(const cbk_tensor *dst, const cbk_tensor *input, const char *name) {
+    if (dst->storage != input->storage || !cbk_meta_overlap(&dst->meta, &input->meta))
+        return CBK_OK;
+    return cbk_fail(CBK_ERROR_ALIASING, 0, "dst shares memory with %s", name);
+}
+
+static cbk_status write_glu_gradient(cbk_stream *stream, const cbk_tensor *x,
+                                     const cbk_tensor *grad, int32_t axis, cbk_tensor *dst) {
+    cbk_tensor *half[2] = {NULL, NULL}, *to[2] = {NULL, NULL};
+    const int64_t length = x->meta.shape[axis] / 2;
+    cbk_status status = CBK_OK;
+    for (int i = 0; i < 2; i++) {
+        TRY(cbk_narrow(stream, x, axis, i * length, length, &half[i]));
+        TRY(cbk_narrow(stream, dst, axis, i * length, length, &to[i]));
+    }
+    const cbk_tensor *const gated[] = {grad, half[1]}, *const all[] = {half[0], half[1], grad};
+    TRY(cbk_run_into(stream, CBK_OP_GLU, gated, 2, NULL, 0, to[0]));
+    TRY(cbk_run_into(stream, CBK_OP_GLU_BACKWARD, all, 3, NULL, 0, to[1]));
+done:
+    for (int i = 0; i < 2; i++) {
+        cbk_tensor_release(&to[i]);
+        cbk_tensor_release(&half[i]);
+    }
+    return status;
+}
+
+static cbk_status glu_backward(cbk_stream *stream, struct target target, const cbk_tensor *x,
+                               const cbk_tensor *grad, int32_t axis) {
+    cbk_tensor *made = NULL;
+    cbk_status status = CBK_OK;
+    TRY(check(stream, target, x, "x", grad, "grad"));
+    TRY(cbk_check_axis(axis, x->meta.rank, &axis));
+    const cbk_tensor_meta *meta = &x->meta;
+    if (meta->shape[axis] % 2 != 0) {
+        status = cbk_fail(CBK_ERROR_SHAPE, 0, "axis %d has length %lld, which has no halves",
+                          (int)axis, (long long)meta->shape[axis]);
+        goto done;
+    }
+    if (target.dst != NULL) {
+        TRY(check_apart(target.dst, x, "x"));
+        TRY(check_apart(target.dst, grad, "grad"));
+        if (!cbk_meta_same_shape(&target.dst->meta, meta)) {
+            status = cbk_fail(CBK_ERROR_SHAPE, 0, "dst does not have the shape of x");
+            goto done;
+        }
+        TRY(write_glu_gradient(stream, x, grad, axis, target.dst));
+    } else {
+        TRY(cbk_tensor_empty(stream, meta->dtype, meta->rank, meta->shape, &made));
+        TRY(write_glu_gradient(stream, x, grad, axis, made));
+        *target.out = made;
+        made = NULL;
+    }
+done:
+    cbk_tensor_release(&made);
+    return status;
+}
+COMPOSITION(glu_backward, CBK_OP_GLU_BACKWARD,
+            LIST(const cbk_tensor *x, const cbk_tensor *grad, int32_t axis), x, grad, axis)
+
 /// slope [channels] as [channels, 1, ...], so that it lies along axis 1 of x.
 static cbk_status slope_along_channels(cbk_stream *stream, const cbk_tensor *x,
                                        const cbk_tensor *slope, cbk_tensor **out) {

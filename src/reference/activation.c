@@ -299,6 +299,22 @@ cbk_status cbk_ref_activation(const cbk_op *op, const struct cbk_ref_view *x,
     return CBK_OK;
 }
 
+/// grad x s (1 - s), s the sigmoid of the gate.
+static void glu_backward(const cbk_op *op, const struct cbk_ref_view *out) {
+    struct cbk_ref_view views[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        views[i] = cbk_ref_view_of(op->inputs[i]);
+        views[i] = cbk_ref_broadcast(&views[i], out->rank, out->shape);
+    }
+    for (int64_t i = 0; i < out->count; i++) {
+        double x = cbk_ref_get_float(views[0].data, views[0].dtype, cbk_ref_at(&views[0], i));
+        double gate = cbk_ref_get_float(views[1].data, views[1].dtype, cbk_ref_at(&views[1], i));
+        double grad = cbk_ref_get_float(views[2].data, views[2].dtype, cbk_ref_at(&views[2], i));
+        cbk_ref_put_result(out->data, out->dtype, cbk_ref_at(out, i),
+                           grad * (x * (logistic(gate) * logistic(-gate))));
+    }
+}
+
 cbk_status cbk_ref_activation_backward(struct cbk_ref_stream *stream, const cbk_op *op) {
     const struct cbk_ref_view out = cbk_ref_view_of(op->outputs[0]);
     struct cbk_ref_view saved = cbk_ref_view_of(op->inputs[0]);
@@ -306,6 +322,10 @@ cbk_status cbk_ref_activation_backward(struct cbk_ref_stream *stream, const cbk_
     const function slope = find(slopes, sizeof slopes / sizeof *slopes, op->opcode);
     const struct constants constants = read_constants(op, saved.dtype);
     (void)stream;
+    if (op->opcode == CBK_OP_GLU_BACKWARD) {
+        glu_backward(op, &out);
+        return CBK_OK;
+    }
     if (slope == NULL) return cbk_ref_unknown(op);
     saved = cbk_ref_broadcast(&saved, out.rank, out.shape);
     grad = cbk_ref_broadcast(&grad, out.rank, out.shape);

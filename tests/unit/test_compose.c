@@ -137,6 +137,18 @@ static void gates_and_slopes(void **state) {
     assert_ok(cbk_tensor_empty(test_table_stream, CBK_DTYPE_F32, 2, (int64_t[]){2, 2}, &dst));
     assert_ok(cbk_glu_into(test_table_stream, x, 1, dst));
     EXPECT(dst, CBK_DTYPE_F32, float, 1, 3, -2, 0);
+
+    // Its gradient: [sigmoid(gate), a sigmoid(gate) (1 - sigmoid(gate))] for a gradient of ones.
+    cbk_tensor *ones = NULL;
+    assert_ok(cbk_ones(test_table_stream, CBK_DTYPE_F32, 2, (int64_t[]){2, 2}, &ones));
+    assert_ok(cbk_glu_backward(test_table_stream, x, ones, 1, &out));
+    EXPECT(cbk_tensor_retain(out), CBK_DTYPE_F32, float, 0.5f, 1, 0.5f, 0, 0.5f, 0, -1, 0);
+    assert_ok(cbk_glu_backward_into(test_table_stream, x, ones, -1, out));
+    EXPECT(out, CBK_DTYPE_F32, float, 0.5f, 1, 0.5f, 0, 0.5f, 0, -1, 0);
+    assert_status(CBK_ERROR_ALIASING, cbk_glu_backward_into(test_table_stream, x, ones, 1, x));
+    assert_status(CBK_ERROR_SHAPE, cbk_glu_backward_into(test_table_stream, x, x, 1, ones));
+    assert_status(CBK_ERROR_AXIS, cbk_glu_backward(test_table_stream, x, ones, 2, &out));
+    cbk_tensor_release(&ones);
     cbk_tensor_release(&x);
     assert_ok(cbk_reshape(test_table_stream, flat, 3, (int64_t[]){2, 1, 4}, &x));
     assert_status(CBK_ERROR_SHAPE, cbk_glu(test_table_stream, x, 1, &out));

@@ -189,6 +189,8 @@ static const struct row rows[] = {
     OK(FMOD, "i8[2] i8[2]", "i8[2]"),
     NO(PRELU, "i8[2] i8[2]", DTYPE, "accepted are floats"),
     OK(GLU, "f16[2] f16[2,1]", "f16[2,2]"),
+    OK(GLU_BACKWARD, "f16[2] f16[2,1] f16[]", "f16[2,2]"),
+    NO(GLU_BACKWARD, "f16[2] f16[2] f32[2]", DTYPE, "input 0 is f16, input 2 is f32"),
     OK(IS_CLOSE, "f16[2] f16[2,1]", "bool[2,2]"),
     NO(IS_CLOSE, "i32[2] i32[2]", DTYPE, "accepted are floats"),
     NO_WITH(IS_CLOSE, "f32[2] f32[2]", INVALID_ARGUMENT, "equal_nan is 2",

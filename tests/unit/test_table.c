@@ -30,7 +30,7 @@ static const struct {
     {CBK_OP_MATMUL, 1},
     {CBK_OP_GATHER, 8},
     {CBK_OP_RANDOM_UNIFORM, 4},
-    {CBK_OP_RELU_BACKWARD, 22},
+    {CBK_OP_RELU_BACKWARD, 23},
     {CBK_OP_ARGWHERE, 2},
     {CBK_OP_CUMSUM, 4},
     {CBK_OP_SORT, 8},

@@ -7,6 +7,7 @@ struct backward_row {
     const char *name;
     const char *operator_name; ///< several rows may have one operator
     uint32_t scalar_count;     ///< activation constants: alpha, beta
+    uint32_t more_inputs;      ///< beside what was saved and the gradient
 };
 
 static const struct backward_row backward_rows[] = {
@@ -33,6 +34,7 @@ static const struct backward_row backward_rows[] = {
     [LOW(CBK_OP_THRESHOLD_BACKWARD)] = {"threshold_backward", "threshold_backward", 1},
     [LOW(CBK_OP_THRESHOLDED_RELU_BACKWARD)] = {"thresholded_relu_backward", "threshold_backward",
                                                1},
+    [LOW(CBK_OP_GLU_BACKWARD)] = {"glu_backward", "glu_backward", .more_inputs = 1},
 };
 enum { BACKWARD_ROWS = sizeof backward_rows / sizeof *backward_rows };
 
@@ -49,26 +51,27 @@ cbk_status cbk_ocl_set_constants(const cbk_activation_params *params,
 static struct cbk_ocl_pointwise describe_backward(cbk_opcode opcode, uint32_t variant,
                                                   cbk_dtype dtype) {
     const struct backward_row *row = &backward_rows[LOW(opcode)];
-    struct cbk_ocl_pointwise op = {.operation = row->name,
-                                   .id = opcode | variant << 16,
-                                   .name = row->operator_name,
-                                   .family = "BACKWARD",
-                                   .word = cbk_ocl_class_word(dtype),
-                                   .input_count = 2,
-                                   .scalar_count = row->scalar_count,
-                                   .types = {dtype, dtype, dtype},
-                                   .scalar_type = row->scalar_count != 0 ? dtype : 0};
+    struct cbk_ocl_pointwise op = {
+        .operation = row->name,
+        .id = opcode | variant << 16,
+        .name = row->operator_name,
+        .family = "BACKWARD",
+        .word = cbk_ocl_class_word(dtype),
+        .input_count = 2 + row->more_inputs,
+        .scalar_count = row->scalar_count,
+        .types = {dtype, dtype, dtype, row->more_inputs != 0 ? dtype : 0},
+        .scalar_type = row->scalar_count != 0 ? dtype : 0};
     if (opcode == CBK_OP_GELU_BACKWARD && variant == CBK_GELU_TANH) op.name = "gelu_tanh_backward";
     return op;
 }
 
 cbk_status cbk_ocl_activation_backward(struct cbk_ocl_stream *stream, const cbk_op *op) {
     const cbk_activation_params *params = op->params;
-    const struct cbk_ocl_operand operands[3] = {cbk_ocl_operand(op->outputs[0]),
-                                                cbk_ocl_operand(op->inputs[0]),
-                                                cbk_ocl_operand(op->inputs[1])};
+    const uint32_t variant = op->opcode == CBK_OP_GELU_BACKWARD ? params->variant : 0;
+    struct cbk_ocl_operand operands[4] = {cbk_ocl_operand(op->outputs[0])};
+    for (uint32_t i = 0; i < op->input_count; i++) operands[1 + i] = cbk_ocl_operand(op->inputs[i]);
     struct cbk_ocl_pointwise pointwise =
-        describe_backward(op->opcode, params->variant, operands[0].meta->dtype);
+        describe_backward(op->opcode, variant, operands[0].meta->dtype);
     cbk_status status = cbk_ocl_set_constants(params, &pointwise);
     return status != CBK_OK ? status : cbk_ocl_pointwise(stream, &pointwise, operands);
 }
