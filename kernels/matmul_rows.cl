@@ -16,14 +16,14 @@
 // the shape alone. Results go through the epilogue, whose operands are loaded first of all.
 //
 // Host guarantees: b's rows are contiguous (B_ALONG_K: its columns, and a's rows); k_part is a
-// multiple of W; k > 0; out does not overlap a or b.
+// multiple of W; k > 0; fewer than 2^31 work-groups; out does not overlap a or b.
 //
 // Defines
 //   X, Y, ACC   see matmul_types.clh
 //   W           4
 //   MR          rows: 4, 8 or 16
-//   TN          work-items side by side: 1, 2, 4 or 8
-//   THREADS     256
+//   TN          work-items side by side: 1, 2, 4 or 8; 1 or 2 of 64
+//   THREADS     64 or 256
 //   B_ALONG_K   as above
 //   ALIGNED     what is read W elements at a time is aligned to them
 #include "matmul_epilogue.clh"
@@ -127,10 +127,12 @@ multiply(global const STORAGE(X) *a, long a_offset, global const STORAGE(X) *b, 
          long out_row, long out_column, batch_axes batch EPILOGUE_PARAMS) {
     local acc_t sums[THREADS][VALUES + 1], totals[THREADS];
     int t = (int)get_local_id(0), slice = t / TN;
-    long across = (n + TN * W - 1) / (TN * W), down = (m + MR - 1) / MR, id = get_group_id(0);
-    long j_first = id % across * (TN * W), i_first = id / across % down * MR;
-    long part = id / across / down % parts, matrix = id / across / down / parts;
-    long matrices = get_num_groups(0) / across / down / parts;
+    // In 32 bits: divisions by what is not known are slow in 64.
+    uint across = (uint)((n + TN * W - 1) / (TN * W)), down = (uint)((m + MR - 1) / MR);
+    uint id = (uint)get_group_id(0), block = id / across, piece = block / down;
+    long j_first = (long)(id - block * across) * (TN * W), i_first = (block - piece * down) * MR;
+    uint matrix = piece / (uint)parts, part = piece - matrix * (uint)parts;
+    long matrices = get_num_groups(0) / (across * down * (uint)parts);
     long j = j_first + t % TN * W, columns = n - j, k_first = part * k_part;
     long k_count = min(k_part, k - k_first);
     int rows = (int)min((long)MR, m - i_first);

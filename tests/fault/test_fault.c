@@ -235,6 +235,7 @@ static cbk_status step(cbk_stream *stream, void *user_data) {
     for (int i = 2; i < 7; i++) cbk_tensor_release(&h->t[i]);
     RT_TRY(cbk_matmul(stream, h->t[0], h->t[1], NULL, &h->t[2]));
     RT_TRY(cbk_relu(stream, h->t[2], &h->t[3]));
+    cbk_tensor_release(&h->t[2]); // the activation joins the product
     RT_TRY(cbk_transpose(stream, h->t[3], 0, 1, &h->t[4]));
     RT_TRY(cbk_copy(stream, h->t[4], &h->t[5]));
     RT_TRY(cbk_add_into(stream, h->t[0], h->t[4], h->t[0]));

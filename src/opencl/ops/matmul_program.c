@@ -147,8 +147,8 @@ static void visit_rows_forms(const struct visit *visit) {
                                                              .entry = "multiply",
                                                              .lanes = 4,
                                                              .rows = form & 1 ? 16 : 4,
-                                                             .group_x = 256,
-                                                             .item_columns = form & 1 ? 1 : 8,
+                                                             .group_x = form & 1 ? 256 : 64,
+                                                             .item_columns = form & 1 ? 8 : 1,
                                                              .is_aligned = form & 1,
                                                              .is_along_k = (form & 2) != 0});
 }

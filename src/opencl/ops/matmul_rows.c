@@ -5,14 +5,18 @@
 #include "matmul.h"
 
 enum {
-    LANES = 4,     ///< W
-    THREADS = 256, ///< of the kernel
+    LANES = 4, ///< W
+    THREADS = 256,
+    FEW_THREADS = 64, ///< where each of many would have little to add
     MOST_ROWS = 16,
+    FEW_ROWS = 4,
     SHORTEST_K = 32,
+    SHORT_K = 1024,
     LOCAL_BYTES = 36 * 1024,
-    WANTED_GROUPS = 256, ///< that fill a device
-    FEW_GROUPS = 64,     ///< for fewer k is cut
-    SHORTEST_PART = 1024 ///< of k
+    WANTED_GROUPS = 256,  ///< that fill a device
+    FEW_GROUPS = 64,      ///< for fewer k is cut
+    SHORTEST_PART = 1024, ///< of k
+    MOST_PARTS = 2 * FEW_GROUPS
 };
 
 struct plan {
@@ -25,7 +29,8 @@ bool cbk_ocl_matmul_rows_suits(const struct cbk_ocl_stream *stream,
     const struct cbk_rt_caps *caps = stream->device->caps;
     bool has_vectors = p->b.line == 1 || (p->b.run == 1 && p->a.run == 1);
     return p->m >= 2 && p->m <= MOST_ROWS && p->k >= SHORTEST_K && has_vectors &&
-           caps->max_work_group >= THREADS && caps->local_memory_bytes >= LOCAL_BYTES;
+           caps->max_work_group >= THREADS && caps->local_memory_bytes >= LOCAL_BYTES &&
+           p->n <= INT32_MAX / MOST_PARTS / p->matrices;
 }
 
 static bool is_aligned(const struct cbk_ocl_product *p, bool is_along_k) {
@@ -36,7 +41,23 @@ static bool is_aligned(const struct cbk_ocl_product *p, bool is_along_k) {
     return bits % LANES == 0;
 }
 
-/// As many columns side by side as leave enough work-groups: long reads of b's rows.
+/// As many columns side by side as leave enough work-groups: long reads of b's rows. Where there are
+/// too few in any case, small ones, which have less to add up, and more of them.
+static void choose_groups(const struct cbk_ocl_product *p, struct plan *plan) {
+    struct cbk_ocl_matmul_program *program = &plan->program;
+    program->rows = p->m <= 4 ? 4 : p->m <= 8 ? 8 : 16;
+    program->group_x = THREADS;
+    program->item_columns = 16;
+    do {
+        program->item_columns /= 2;
+        plan->groups = p->matrices * cbk_ocl_divide_up(p->n, program->item_columns * LANES);
+    } while (program->item_columns > 1 && plan->groups < WANTED_GROUPS);
+    if (plan->groups >= WANTED_GROUPS || p->k > SHORT_K) return;
+    program->group_x = FEW_THREADS;
+    program->rows = FEW_ROWS;
+    plan->groups *= cbk_ocl_divide_up(p->m, FEW_ROWS);
+}
+
 static struct plan make_plan(const struct cbk_ocl_product *p) {
     struct plan plan = {.program = {.source = &cbk_kernel_matmul_rows,
                                     .entry = "multiply",
@@ -44,19 +65,11 @@ static struct plan make_plan(const struct cbk_ocl_product *p) {
                                     .out = p->out_dtype,
                                     .acc = p->acc,
                                     .lanes = LANES,
-                                    .rows = p->m <= 4   ? 4
-                                            : p->m <= 8 ? 8
-                                                        : 16,
-                                    .group_x = THREADS,
-                                    .item_columns = 16,
                                     .is_along_k = p->b.line != 1}};
     struct cbk_ocl_matmul_program *program = &plan.program;
-    do {
-        program->item_columns /= 2;
-        plan.groups = p->matrices * cbk_ocl_divide_up(p->n, program->item_columns * LANES);
-    } while (program->item_columns > 1 && plan.groups < WANTED_GROUPS);
+    choose_groups(p, &plan);
     program->is_aligned = is_aligned(p, program->is_along_k);
-    plan.parts = plan.groups < FEW_GROUPS ? 2 * FEW_GROUPS / plan.groups : 1;
+    plan.parts = plan.groups < FEW_GROUPS ? MOST_PARTS / plan.groups : 1;
     if (plan.parts > p->k / SHORTEST_PART) plan.parts = p->k / SHORTEST_PART;
     if (plan.parts < 1) plan.parts = 1;
     plan.part = cbk_ocl_divide_up(p->k, plan.parts * LANES) * LANES;
@@ -67,7 +80,8 @@ static struct plan make_plan(const struct cbk_ocl_product *p) {
 
 static cbk_status launch(struct cbk_ocl_stream *stream, const struct cbk_ocl_product *p,
                          const struct plan *plan, const struct cbk_ocl_matrix *partial) {
-    struct cbk_rt_launch launch = {.operation = "matmul", .dimensions = 1, .local = {THREADS}};
+    struct cbk_rt_launch launch = {
+        .operation = "matmul", .dimensions = 1, .local = {plan->program.group_x}};
     cbk_status status = cbk_ocl_matmul_kernel(stream, &plan->program, &launch.kernel);
     if (status != CBK_OK) return status;
     cbk_ocl_arg_matrix(&launch, &p->a, CBK_RT_READ);
@@ -86,7 +100,7 @@ static cbk_status launch(struct cbk_ocl_stream *stream, const struct cbk_ocl_pro
     cbk_ocl_arg_size(&launch, &p->out.run);
     cbk_rt_arg_value(&launch, &p->batch, sizeof p->batch);
     if (plan->parts == 1) cbk_ocl_arg_epilogue(&launch, p);
-    launch.global[0] = (size_t)(plan->groups * plan->parts) * THREADS;
+    launch.global[0] = (size_t)(plan->groups * plan->parts) * launch.local[0];
     return cbk_rt_launch(stream->rt, &launch);
 }
 
