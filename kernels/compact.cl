@@ -179,8 +179,8 @@ static inline void chunk_range(const struct compact_args *args, long chunk, long
 
 // Positions from `i` on that lie along the innermost axis.
 static inline long run_length(const struct axes *axes, long i, long end) {
-    const long inner = axes->rank > 0 ? axes->shape[0] : 1;
-    return min(inner - i % inner, end - i);
+    if (axes->rank == 1) return end - i; // divisions of 64 bits are slow
+    return min(axes->shape[0] - i % axes->shape[0], end - i);
 }
 
 kernel void compact_count(global const M *restrict mask, global uint *restrict counts,
@@ -244,20 +244,32 @@ static inline long write_dense(global const M *p, global const E *source, global
     return r;
 }
 
-// The same with any strides, and with the coordinates `places` before the last.
+// The same with any strides, and with the coordinates `places` before the last: block by block, first
+// a list of the hits, then their rows.
 static inline long write_run(global const M *p, global const E *source, global E *out,
                              const struct compact_args *args, const long *places, long run, long r,
                              long last) {
-    const long tail = args->columns - 1;
-    for (long k = 0; k < run && r < last; k++) {
-        global E *row = out + r * args->row_step;
+    const long tail = args->columns - 1, step = args->axes.x[0];
+    const M significant = (M)args->significant;
+    int hits[BLOCK];
+    for (long k = 0; k < run && r < last; k += BLOCK) {
+        const int count = (int)min((long)BLOCK, run - k);
+        int found = 0;
+        if (step == 1 && count == BLOCK && is_empty(p + k)) continue;
+        for (int i = 0; i < count; i++) {
+            hits[found] = i;
+            found += (p[(k + i) * step] & significant) != 0;
+        }
+        for (int h = 0; h < found && r < last; h++, r++) {
+            const long place = k + hits[h];
+            global E *row = out + r * args->row_step;
 #if SELECT
-        *row = source[k * args->axes.y[0]];
+            *row = source[place * args->axes.y[0]];
 #else
-        for (long axis = 0; axis < tail; axis++) row[axis * args->column_step] = (E)places[axis];
-        row[tail * args->column_step] = (E)(places[tail] + k);
+            for (long axis = 0; axis < tail; axis++) row[axis * args->column_step] = (E)places[axis];
+            row[tail * args->column_step] = (E)(places[tail] + place);
 #endif
-        r += (p[k * args->axes.x[0]] & args->significant) != 0;
+        }
     }
     return r;
 }
@@ -267,6 +279,16 @@ static inline void find_places(const struct compact_args *args, long i, long *pl
     for (long axis = args->columns - 1; axis >= 0; axis--) {
         places[axis] = i % args->shape[axis];
         i /= args->shape[axis];
+    }
+}
+
+// Those of the position `run` further on, which is no further than the end of the last axis.
+static inline void move_places(const struct compact_args *args, long run, long *places) {
+    long axis = args->columns - 1;
+    places[axis] += run;
+    for (; axis > 0 && places[axis] == args->shape[axis]; axis--) {
+        places[axis] = 0;
+        places[axis - 1]++;
     }
 }
 
@@ -287,13 +309,13 @@ kernel void compact_write(global const M *restrict mask, global const E *restric
     out += args.out_offset;
 
     chunk_range(&args, chunk, &begin, &end);
+    if (!SELECT && begin < end) find_places(&args, begin, places);
     for (long i = begin; i < end && row < last;) {
         long run = run_length(&args.axes, i, end), x, y;
         axes_offsets(&args.axes, i, &x, &y);
         global const M *p = mask + args.mask_offset + x;
         global const E *from = source + args.source_offset + y;
 #if !SELECT
-        find_places(&args, i, places);
         run = min(run, args.shape[tail] - places[tail]);
 #endif
         if (is_dense && tail == 0)
@@ -301,6 +323,7 @@ kernel void compact_write(global const M *restrict mask, global const E *restric
                               last);
         else
             row = write_run(p, from, out, &args, places, run, row, last);
+        if (!SELECT) move_places(&args, run, places);
         i += run;
     }
 
