@@ -83,7 +83,8 @@ void cbk_fault_break(cl_command_queue queue, cl_int state) {
 /// Its address may be another event's next.
 static void forget_event(cl_event event) {
     cl_uint references = 0;
-    if (real.clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof references, &references, NULL) ||
+    if (real.clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof references, &references,
+                            NULL) ||
         references > 1) {
         return;
     }
@@ -423,8 +424,8 @@ static cl_int CL_API_CALL fake_EnqueueNDRangeKernel(cl_command_queue queue, cl_k
                                                     cl_event *event) {
     cl_int code = CL_SUCCESS;
     if (fails("clEnqueueNDRangeKernel", &code)) return code;
-    return hold_command(real.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local,
-                                                    wait_count, waits, event),
+    return hold_command(real.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global,
+                                                    local, wait_count, waits, event),
                         queue, event);
 }
 
