@@ -278,7 +278,10 @@ CBK_API cbk_stream *cbk_stream_retain(cbk_stream *stream);
 CBK_API void cbk_stream_release(cbk_stream **stream);
 CBK_API cbk_device *cbk_stream_device(const cbk_stream *stream);
 
-/// Waits for all work of the stream. Returns the first error of that work, once.
+/// Waits for all work of the stream. Returns the first error of that work, once. What failed work
+/// should have written, on this stream or another that read from it, is refused from then on with
+/// CBK_ERROR_PRODUCER and the first cause, until all of it is written anew; so is what the stream
+/// enqueued between the failure and this call, for it may have used such data.
 CBK_API cbk_status cbk_sync(cbk_stream *stream);
 
 /// Hands all work to the device without waiting. Returns an error that is already known, once.
@@ -338,7 +341,7 @@ CBK_API cbk_status cbk_tensor_write(cbk_stream *stream, cbk_tensor *tensor, cons
                                     uint64_t size_bytes);
 
 /// Waits for the stream and copies the tensor to row-major host memory. Returns the stream's
-/// error instead of stale bytes.
+/// error, or CBK_ERROR_PRODUCER, instead of stale bytes.
 CBK_API cbk_status cbk_tensor_read(cbk_stream *stream, const cbk_tensor *tensor, void *data,
                                    uint64_t size_bytes);
 
