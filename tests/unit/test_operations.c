@@ -129,8 +129,11 @@ static void make_page(char *page, size_t size) {
                                      families[family]);
         }
         append_dtypes(info->dtypes, dtypes);
-        snprintf(inputs, sizeof inputs, info->min_inputs == info->max_inputs ? "%u" : "%u or more",
-                 (unsigned)info->min_inputs);
+        const char *range = info->min_inputs == info->max_inputs ? "%u"
+                            : info->max_inputs == UINT32_MAX     ? "%u or more"
+                                                                 : "%u to %u";
+        snprintf(inputs, sizeof inputs, range, (unsigned)info->min_inputs,
+                 (unsigned)info->max_inputs);
         used +=
             (size_t)snprintf(page + used, size - used, "| `%s` | 0x%04x | %s | %s | %s |\n",
                              info->name, (unsigned)info->opcode, inputs, dtypes, in_place(info));
