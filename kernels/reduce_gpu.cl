@@ -55,14 +55,23 @@ static inline void emit(const struct reduce_args *args, global STORAGE(Y) *y,
 static inline statev load_quads(global const STORAGE(X) *p, int count, int lane, long parameter) {
     if (lane >= count) return empty_statev();
     leafv s = leaf_start(load_accv(p + lane), IOTA + lane);
-    if (count == BLOCK) {
+    int i = lane + LANES;
+#if IS_ARG || defined(FIELDS) // 8 loads in flight: a wide state leaves no registers for more
+    if (lane + 8 * LANES <= count)
 #pragma unroll
-        for (int k = 1; k < LOADS; k++)
-            s = leaf_next(s, load_accv(p + lane + k * LANES), IOTA + (lane + k * LANES));
-    } else {
-        for (int i = lane + LANES; i < count; i += LANES)
+        for (int k = 1; k < 8; k++, i += LANES) s = leaf_next(s, load_accv(p + i), IOTA + i);
+#pragma unroll 1
+    for (; i + 7 * LANES < count; i += 8 * LANES)
+#pragma unroll
+        for (int k = 0; k < 8 * LANES; k += LANES)
+            s = leaf_next(s, load_accv(p + i + k), IOTA + (i + k));
+#else
+    if (count == BLOCK)
+#pragma unroll
+        for (int k = 1; k < LOADS; k++, i += LANES)
             s = leaf_next(s, load_accv(p + i), IOTA + i);
-    }
+#endif
+    for (; i < count; i += LANES) s = leaf_next(s, load_accv(p + i), IOTA + i);
     return leaf_end(s);
 }
 

@@ -357,6 +357,132 @@ static void test_composed_statistics(void **state) {
     cbk_tensor_release(&x);
 }
 
+/// A function of x that is differentiated; `inputs` are x, gamma, beta.
+struct differentiable {
+    cbk_status (*value)(cbk_tensor *const *inputs, cbk_tensor **out);
+    cbk_status (*gradients)(cbk_tensor *const *inputs, cbk_tensor *g, cbk_tensor **outs);
+    uint32_t input_count;
+};
+static const cbk_layer_norm_params soft_eps = {.struct_size = sizeof soft_eps, .eps = 0.125};
+
+static cbk_status layer_value(cbk_tensor *const *in, cbk_tensor **out) {
+    return cbk_layer_norm(stream, in[0], in[1], in[2], &soft_eps, out);
+}
+static cbk_status layer_gradients(cbk_tensor *const *in, cbk_tensor *g, cbk_tensor **outs) {
+    return cbk_layer_norm_backward(stream, g, in[0], in[1], &soft_eps, &outs[0], &outs[1],
+                                   &outs[2]);
+}
+static cbk_status rms_value(cbk_tensor *const *in, cbk_tensor **out) {
+    return cbk_rms_norm(stream, in[0], in[1], &soft_eps, out);
+}
+static cbk_status rms_gradients(cbk_tensor *const *in, cbk_tensor *g, cbk_tensor **outs) {
+    return cbk_rms_norm_backward(stream, g, in[0], in[1], &soft_eps, &outs[0], &outs[1]);
+}
+static cbk_status softmax_value(cbk_tensor *const *in, cbk_tensor **out) {
+    return cbk_softmax(stream, in[0], 1, out);
+}
+static cbk_status softmax_gradients(cbk_tensor *const *in, cbk_tensor *g, cbk_tensor **outs) {
+    cbk_tensor *y = NULL;
+    cbk_status status = softmax_value(in, &y);
+    if (status == CBK_OK) status = cbk_softmax_backward(stream, y, g, 1, outs);
+    cbk_tensor_release(&y);
+    return status;
+}
+static cbk_status log_softmax_value(cbk_tensor *const *in, cbk_tensor **out) {
+    return cbk_log_softmax(stream, in[0], 1, out);
+}
+static cbk_status log_softmax_gradients(cbk_tensor *const *in, cbk_tensor *g, cbk_tensor **outs) {
+    cbk_tensor *y = NULL;
+    cbk_status status = log_softmax_value(in, &y);
+    if (status == CBK_OK) status = cbk_log_softmax_backward(stream, y, g, 1, outs);
+    cbk_tensor_release(&y);
+    return status;
+}
+
+#define GRADIENT_ROWS 3
+#define GRADIENT_COLUMNS 5
+static cbk_tensor *doubles(uint32_t rank, const double *data) {
+    const int64_t shape[2] = {GRADIENT_ROWS, GRADIENT_COLUMNS};
+    const int64_t count = rank == 2 ? GRADIENT_ROWS * GRADIENT_COLUMNS : GRADIENT_COLUMNS;
+    cbk_tensor *x = NULL;
+    assert_ok(cbk_tensor_from_data(stream, CBK_DTYPE_F64, rank, rank == 2 ? shape : shape + 1, data,
+                                   (uint64_t)count * sizeof *data, &x));
+    return x;
+}
+
+/// sum(g f(inputs)).
+static double weighted(const struct differentiable *f, double data[3][15], const double *g) {
+    cbk_tensor *inputs[3], *out = NULL;
+    double total = 0;
+    for (int k = 0; k < 3; k++) inputs[k] = doubles(k == 0 ? 2 : 1, data[k]);
+    assert_ok(f->value(inputs, &out));
+    size_t size;
+    double *values = read_all(out, &size);
+    for (int i = 0; i < GRADIENT_ROWS * GRADIENT_COLUMNS; i++) total += g[i] * values[i];
+    free(values);
+    for (int k = 0; k < 3; k++) cbk_tensor_release(&inputs[k]);
+    cbk_tensor_release(&out);
+    return total;
+}
+
+static void check_gradients(const struct differentiable *f) {
+    double data[3][15], g[15];
+    const double step = 1e-5;
+    for (int i = 0; i < 15; i++) {
+        g[i] = (double)test_random_below(&seed, 1000) / 500 - 1;
+        for (int k = 0; k < 3; k++) data[k][i] = (double)test_random_below(&seed, 1000) / 250 - 2;
+    }
+    cbk_tensor *inputs[3], *outs[3] = {NULL}, *back = doubles(2, g);
+    for (int k = 0; k < 3; k++) inputs[k] = doubles(k == 0 ? 2 : 1, data[k]);
+    assert_ok(f->gradients(inputs, back, outs));
+    for (uint32_t k = 0; k < f->input_count; k++) {
+        size_t size;
+        double *gradient = read_all(outs[k], &size);
+        for (size_t i = 0; i < size / sizeof *gradient; i++) {
+            const double at = data[k][i];
+            data[k][i] = at + step;
+            const double above = weighted(f, data, g);
+            data[k][i] = at - step;
+            const double slope = (above - weighted(f, data, g)) / (2 * step);
+            data[k][i] = at;
+            assert_true(fabs(slope - gradient[i]) < 1e-7 * (1 + fabs(slope)));
+        }
+        free(gradient);
+    }
+    for (int k = 0; k < 3; k++) {
+        cbk_tensor_release(&inputs[k]);
+        cbk_tensor_release(&outs[k]);
+    }
+    cbk_tensor_release(&back);
+}
+
+static void test_gradients_are_slopes(void **state) {
+    (void)state;
+    static const struct differentiable functions[] = {
+        {layer_value, layer_gradients, 3},
+        {rms_value, rms_gradients, 2},
+        {softmax_value, softmax_gradients, 1},
+        {log_softmax_value, log_softmax_gradients, 1},
+    };
+    if (cbk_supports_dtype(side.device, CBK_DTYPE_F64) != CBK_OK) skip();
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        check_gradients(&functions[i]);
+}
+
+static void test_group_norm_of_one_group(void **state) {
+    (void)state; // all channels together: a layer_norm of the same elements
+    struct shape shape = {.rank = 3, .lengths = {2, 6, 5}, .count = 60};
+    cbk_tensor *x = random_tensor(&shape, CBK_DTYPE_F32, TEST_MODERATE, 0);
+    cbk_tensor *group = NULL, *layer = NULL;
+    assert_ok(cbk_group_norm(stream, x, NULL, NULL, 1, 0, &group));
+    assert_ok(cbk_layer_norm(stream, x, NULL, NULL,
+                             &CBK_INIT(cbk_layer_norm_params, .axis_count = 2), &layer));
+    expect_same(group, layer);
+    assert_status(CBK_ERROR_SHAPE, cbk_group_norm(stream, x, NULL, NULL, 4, 0, &group));
+    assert_null(group);
+    cbk_tensor_release(&x);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_addition_commutes),
@@ -372,6 +498,8 @@ int main(void) {
         cmocka_unit_test(test_variance_far_from_zero),
         cmocka_unit_test(test_norm_of_the_largest),
         cmocka_unit_test(test_composed_statistics),
+        cmocka_unit_test(test_gradients_are_slopes),
+        cmocka_unit_test(test_group_norm_of_one_group),
     };
     seed = 20;
     return cmocka_run_group_tests(tests, open_side, close_side);

@@ -270,7 +270,7 @@ static void make_compact(struct making *m) {
 
 static void make_axis(struct making *m) {
     PARAMS(cbk_axis_params, p);
-    set_like_hint(m, 0);
+    for (uint32_t i = 0; i < m->op->info->min_inputs; i++) set_like_hint(m, i);
     p->axis = any_axis(m);
 }
 
@@ -344,6 +344,20 @@ static void make_topk(struct making *m) {
     p->ascending = (uint32_t)below(m->seed, 2);
 }
 
+/// x like the hint, a gradient likewise; factors of its last axis, or of its second one.
+static void make_norm(struct making *m) {
+    const uint32_t rank = m->hint->rank;
+    const bool is_batch = m->op->info->opcode == CBK_OP_BATCH_NORM;
+    const uint32_t axis = is_batch ? 1 : rank - 1, whole = is_batch ? 1 : m->op->info->min_inputs;
+    PARAMS(cbk_layer_norm_params, p);
+    p->axis_count = (uint32_t)below(m->seed, 2);
+    for (uint32_t i = 0; i < whole; i++) set_like_hint(m, i);
+    if (axis >= rank) return;
+    const uint32_t most = m->op->info->max_inputs - m->op->info->min_inputs + 1;
+    const uint32_t count = m->op->info->min_inputs + (uint32_t)below(m->seed, most);
+    for (uint32_t i = whole; i < count; i++) set_operand(m, i, m->dtype, 1, &m->hint->shape[axis]);
+}
+
 typedef void (*maker)(struct making *m);
 
 static maker maker_of(cbk_opcode opcode) {
@@ -401,6 +415,8 @@ static maker maker_of(cbk_opcode opcode) {
         return make_reduce;
     case CBK_FAMILY_SOFTMAX:
         return make_axis;
+    case CBK_FAMILY_NORM:
+        return make_norm;
     case CBK_FAMILY_INDEX:
         return make_index;
     case CBK_FAMILY_RANDOM:

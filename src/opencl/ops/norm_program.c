@@ -22,12 +22,19 @@ static const struct {
 /// Of [narrow, wide arithmetic][forward, backward]. What counts is registers: at most 64 of them for
 /// groups that fill a multiprocessor. Long rows go two at a time, so that gamma and beta are read
 /// once for both.
-#define SHAPES 4
-static const struct cbk_ocl_norm_shape shapes[2][2][SHAPES] = {
-    {{{64, 256, 1, 1}, {4096, 256, 4, 1}, {8192, 512, 4, 1}, {16384, 1024, 4, 2}},
-     {{64, 256, 1, 1}, {4096, 256, 4, 1}, {8192, 512, 4, 1}, {16384, 1024, 4, 1}}},
-    {{{64, 256, 1, 1}, {2048, 256, 2, 1}, {4096, 512, 2, 1}, {8192, 1024, 2, 2}},
-     {{64, 256, 1, 1}, {2048, 256, 2, 1}, {4096, 512, 2, 1}, {8192, 1024, 2, 1}}}};
+#define SHAPES 6
+#define NARROW(rows)                                                                               \
+    {                                                                                              \
+        {64, 256, 1, 1}, {1024, 128, 2, 1}, {2048, 128, 4, 1}, {4096, 256, 4, 1},                  \
+            {8192, 512, 4, 1}, {16384, 1024, 4, rows},                                             \
+    }
+#define WIDE(rows)                                                                                 \
+    {                                                                                              \
+        {64, 256, 1, 1}, {512, 128, 1, 1}, {1024, 128, 2, 1}, {2048, 256, 2, 1},                   \
+            {4096, 512, 2, 1}, {8192, 1024, 2, rows},                                              \
+    }
+static const struct cbk_ocl_norm_shape shapes[2][2][SHAPES] = {{NARROW(2), NARROW(1)},
+                                                               {WIDE(2), WIDE(1)}};
 
 cbk_dtype cbk_ocl_norm_arithmetic(cbk_dtype x) {
     return x == CBK_DTYPE_F64 ? CBK_DTYPE_F64 : CBK_DTYPE_F32;

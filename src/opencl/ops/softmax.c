@@ -117,9 +117,12 @@ struct shape {
     uint32_t group, quads;
 };
 /// Two groups of 512 with at most 64 registers, or more of 256, fill a multiprocessor.
-static const struct shape narrow_shapes[] = {{64, 256, 1}, {4096, 256, 4}, {16384, 512, 8}};
-static const struct shape wide_shapes[] = {{64, 256, 1}, {2048, 256, 2}, {8192, 512, 4}};
-#define SHAPES 3
+/// A row that needs several wavefronts has a group of its own: its barriers stop no other row.
+static const struct shape narrow_shapes[] = {
+    {64, 256, 1}, {1024, 64, 4}, {2048, 128, 4}, {4096, 256, 4}, {16384, 512, 8}};
+static const struct shape wide_shapes[] = {
+    {64, 256, 1}, {512, 64, 2}, {1024, 128, 2}, {2048, 256, 2}, {8192, 512, 4}};
+#define SHAPES 5
 static const struct shape long_shape = {0, 256, 1};
 
 /// NULL: no shape is long enough.
