@@ -138,6 +138,33 @@ done:
     return status;
 }
 
+/// Calls that wait for a length, operations with temporaries, a list of members.
+static cbk_status compaction(cbk_device *device) {
+    struct hold h = {NULL};
+    enum { COUNT = ROWS * INNER - 1, MEMBERS = 17 };
+    float picked[COUNT], selected[COUNT];
+    const cbk_tensor *members[MEMBERS];
+    cbk_status status = CBK_OK;
+    RT_TRY(cbk_stream_create(device, NULL, &h.stream));
+    RT_TRY(matrix(h.stream, ROWS, INNER, -1, &h.t[0])); // one of them is 0
+    RT_TRY(cbk_argwhere(h.stream, h.t[0], &h.t[1]));
+    RT_TRY(cbk_gather_nd(h.stream, h.t[0], h.t[1], &h.t[2]));
+    RT_TRY(cbk_cast(h.stream, h.t[0], CBK_DTYPE_BOOL, &h.t[3]));
+    RT_TRY(cbk_mask_select(h.stream, h.t[0], h.t[3], &h.t[4]));
+    RT_TRY(cbk_scatter_nd(h.stream, h.t[0], h.t[1], h.t[4], CBK_UPDATE_ADD, &h.t[5]));
+    for (int i = 0; i < MEMBERS; i++) members[i] = h.t[2];
+    RT_TRY(cbk_stack(h.stream, members, MEMBERS, 1, &h.t[6]));
+    RT_TRY(cbk_repeat_dim(h.stream, h.t[6], 0, 2, &h.t[7]));
+    RT_TRY(cbk_tensor_read(h.stream, h.t[2], picked, sizeof picked));
+    RT_TRY(cbk_tensor_read(h.stream, h.t[4], selected, sizeof selected));
+    for (int i = 0; i < COUNT; i++) {
+        RT_TRY(expect(picked[i] == (float)(i == 0 ? -1 : i) && selected[i] == picked[i]));
+    }
+done:
+    release(&h);
+    return status;
+}
+
 static cbk_status streams_and_events(cbk_device *device) {
     struct hold h = {NULL};
     float back[ROWS * INNER];
@@ -329,6 +356,7 @@ static const struct program {
     {"views_and_sums", views_and_sums},
     {"product", product},
     {"indices", indices},
+    {"compaction", compaction},
     {"reads_in_flight", reads_in_flight},
     {"random_draws", random_draws},
     {"streams_and_events", streams_and_events},
