@@ -9,6 +9,7 @@
 //
 // Defines
 //   K   elements of a work-item: 8 or 16
+//   DIGIT_BITS is 8: a work-item has a digit of its own
 //   those of radix.clh
 #include "radix.clh"
 

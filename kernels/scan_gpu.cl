@@ -31,6 +31,22 @@
 
 static inline int log2_of(int power) { return (int)popcount((uint)power - 1u); }
 
+// Puts what comes before each of `count` parts in the place of its total; returns what comes after
+// all of them. Totals are read together, for each takes its time.
+#define PARTS_BEFORE(NAME, MOST)                                                                   \
+    static inline acc_t NAME(local acc_t *parts, int count, acc_t before) {                        \
+        acc_t totals[MOST];                                                                        \
+        _Pragma("unroll") for (int k = 0; k < MOST; k++)                                           \
+            totals[k] = k < count ? parts[k] : (acc_t)(IDENTITY);                                  \
+        _Pragma("unroll") for (int k = 0; k < MOST; k++) {                                         \
+            if (k < count) parts[k] = before;                                                      \
+            before = combine(before, totals[k]);                                                   \
+        }                                                                                          \
+        return before;                                                                             \
+    }
+PARTS_BEFORE(parts_before8, 8)
+PARTS_BEFORE(parts_before16, 16)
+
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 scan_rows(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y, global acc_t *carry,
           const struct scan_args args) {
@@ -62,38 +78,17 @@ scan_rows(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y, gl
         quads[PADDED(first + i * share)] = v[i].s3;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int s = item; s < QUADS >> segment_log; s += GROUP) {
-        acc_t before = IDENTITY;
-#pragma unroll
-        for (int k = 0; k < SEGMENT_QUADS; k++) {
-            if (k >> segment_log != 0) break;
-            const int quad = PADDED((s << segment_log) + k);
-            const acc_t total = quads[quad];
-            quads[quad] = before;
-            before = combine(before, total);
-        }
-        segments[s] = before;
-    }
+    for (int s = item; s < QUADS >> segment_log; s += GROUP)
+        segments[s] = parts_before8(quads + PADDED(s << segment_log), 1 << segment_log, IDENTITY);
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int b = item; b < QUADS >> (segment_log + block_log); b += GROUP) {
-        acc_t before = IDENTITY;
-        for (int k = 0; k < 1 << block_log; k++) {
-            const int segment = (b << block_log) + k;
-            const acc_t total = segments[segment];
-            segments[segment] = before;
-            before = combine(before, total);
-        }
-        blocks[b] = before;
-    }
+    for (int b = item; b < QUADS >> (segment_log + block_log); b += GROUP)
+        blocks[b] = parts_before16(segments + (b << block_log), 1 << block_log, IDENTITY);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (lane == 0) {
+        local acc_t *own = blocks + (first >> (segment_log + block_log));
         acc_t before = IDENTITY;
-        for (int k = 0; k < 1 << blocks_log; k++) {
-            const int block = (first >> (segment_log + block_log)) + k;
-            const acc_t total = blocks[block];
-            blocks[block] = before;
-            before = combine(before, total);
-        }
+        for (int k = 0; k < 1 << blocks_log; k += 16)
+            before = parts_before16(own + k, min(16, (1 << blocks_log) - k), before);
         if (exists && args.phase == PHASE_TOTALS) carry[args.carry_offset + unit] = before;
     }
     barrier(CLK_LOCAL_MEM_FENCE);

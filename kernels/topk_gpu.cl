@@ -24,6 +24,11 @@
 #define RAW4_u32 uint4
 #define RAW4_u64 ulong4
 typedef CAT(RAW4_, B) raw4_t;
+#define KEY4_u8 uint4
+#define KEY4_u16 uint4
+#define KEY4_u32 uint4
+#define KEY4_u64 ulong4
+typedef CAT(KEY4_, B) key4_t;
 
 // A part of a row.
 struct part {
@@ -76,7 +81,7 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 topk(global const raw_t *restrict x, global raw_t *restrict values,
      global STORAGE(I) *restrict indices, global const STORAGE(M) *restrict map,
      const struct topk_args args) {
-    local sort_key maxima[GROUP], keys[CAPACITY], bound;
+    local sort_key maxima[GROUP] __attribute__((aligned(32))), keys[CAPACITY], bound;
     local uint places[CAPACITY], bins[DIGITS], flags[GROUP];
     local int listed, digit, rest;
     const int item = (int)get_local_id(0), k = (int)args.k;
@@ -94,10 +99,13 @@ topk(global const raw_t *restrict x, global raw_t *restrict values,
     if (item == 0) listed = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     int above = 0;
-#pragma unroll 8
-    for (int other = 0; other < GROUP; other++) {
-        const sort_key theirs = maxima[other];
-        above += theirs > most || (theirs == most && other < item);
+#pragma unroll 4
+    for (int other = 0; other < GROUP; other += QUAD) {
+        const key4_t theirs = *(local const key4_t *)(maxima + other);
+        above += theirs.s0 > most || (theirs.s0 == most && other < item);
+        above += theirs.s1 > most || (theirs.s1 == most && other + 1 < item);
+        above += theirs.s2 > most || (theirs.s2 == most && other + 2 < item);
+        above += theirs.s3 > most || (theirs.s3 == most && other + 3 < item);
     }
     if (above == k - 1) bound = most;
     barrier(CLK_LOCAL_MEM_FENCE);

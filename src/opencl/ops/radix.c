@@ -5,7 +5,7 @@
 
 #define GROUP 256
 #define DIGIT_BITS 8
-#define DIGITS 256
+#define CPU_DIGIT_BITS 11     ///< of keys of 32 bits or more: fewer passes over memory
 #define LEAST_CHUNK 4096      ///< elements of a chunk, CPU form
 #define MOST_TILES 8          ///< of a chunk, GPU form
 #define WIDE_LOCAL (48 << 10) ///< bytes of local memory that 16 elements per work-item need
@@ -30,14 +30,16 @@ struct program {
     cbk_dtype x, place, index;
     bool is_gpu, has_places;
     uint32_t elements; ///< of a work-item, GPU form
+    uint32_t digit_bits;
 };
 
 static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines) {
     const struct program *program = spec->context;
-    cbk_rt_text_add(
-        defines, " -DX=%s -DB=%s -DPLACE=%s -DHAS_PLACES=%d -DI=%s", cbk_ocl_dtype_word(program->x),
-        cbk_ocl_dtype_word(cbk_ocl_bits_dtype(program->x)), cbk_ocl_dtype_word(program->place),
-        program->has_places, cbk_ocl_dtype_word(program->index));
+    cbk_rt_text_add(defines, " -DX=%s -DB=%s -DPLACE=%s -DHAS_PLACES=%d -DI=%s -DDIGIT_BITS=%u",
+                    cbk_ocl_dtype_word(program->x),
+                    cbk_ocl_dtype_word(cbk_ocl_bits_dtype(program->x)),
+                    cbk_ocl_dtype_word(program->place), program->has_places,
+                    cbk_ocl_dtype_word(program->index), (unsigned)program->digit_bits);
     if (program->is_gpu) cbk_rt_text_add(defines, " -DK=%u", (unsigned)program->elements);
 }
 
@@ -47,9 +49,13 @@ static struct cbk_rt_spec make_spec(const struct program *program, const char *e
         .entry = entry,
         .key = {(uint64_t)program->x | (uint64_t)program->place << 8 |
                     (uint64_t)program->index << 16 | (uint64_t)program->has_places << 24,
-                program->elements},
+                (uint64_t)program->elements | (uint64_t)program->digit_bits << 32},
         .describe = describe,
         .context = program};
+}
+
+static uint32_t digit_bits(const struct program *program) {
+    return program->is_gpu || cbk_dtype_size(program->x) < 4 ? DIGIT_BITS : CPU_DIGIT_BITS;
 }
 
 // ---- one sort -----------------------------------------------------------------------------------
@@ -102,7 +108,7 @@ static cbk_status alloc_work(struct sort *sort) {
     const uint64_t count = (uint64_t)(of->rows * of->length);
     const uint64_t element_bytes = count * cbk_dtype_size(of->dtype);
     const uint64_t place_size = cbk_dtype_size(sort->program.place);
-    const uint64_t count_bytes = (uint64_t)(of->rows * sort->args.chunks) * DIGITS * place_size;
+    const uint64_t counts = (uint64_t)(of->rows * sort->args.chunks) << sort->program.digit_bits;
     const bool is_even = sort->passes % 2 == 0;
     cbk_status status = CBK_OK;
     if (sort->passes > 1) RT_TRY(cbk_rt_alloc(rt, element_bytes, &sort->work.elements[0]));
@@ -110,8 +116,8 @@ static cbk_status alloc_work(struct sort *sort) {
         RT_TRY(cbk_rt_alloc(rt, element_bytes, &sort->work.elements[1]));
     for (uint32_t i = 0; sort->program.has_places && i < 2 && i + 1 < sort->passes; i++)
         RT_TRY(cbk_rt_alloc(rt, count * place_size, &sort->work.places[i]));
-    RT_TRY(cbk_rt_alloc(rt, count_bytes, &sort->work.counts));
-    RT_TRY(cbk_rt_alloc(rt, count_bytes, &sort->work.before));
+    RT_TRY(cbk_rt_alloc(rt, counts * place_size, &sort->work.counts));
+    RT_TRY(cbk_rt_alloc(rt, counts * place_size, &sort->work.before));
 done:
     return status;
 }
@@ -149,7 +155,7 @@ static cbk_status count_digits(struct sort *sort, struct cbk_ocl_span in) {
     if (status != CBK_OK) return status;
     sort->args.counts = before.offset;
     return cbk_ocl_scan_counts(sort->of->stream, sort->program.place, sort->of->rows,
-                               DIGITS * sort->args.chunks, counts, before);
+                               sort->args.chunks << sort->program.digit_bits, counts, before);
 }
 
 static void add_span(struct cbk_rt_launch *launch, struct cbk_ocl_span span,
@@ -201,16 +207,17 @@ cbk_status cbk_ocl_radix_sort(const struct cbk_ocl_radix *of) {
                                     .has_places = of->indices.block != NULL},
                         .args = {.rows = of->rows,
                                  .length = of->length,
-                                 .flip = of->is_descending ? UINT64_MAX : 0},
-                        .passes = (bits + DIGIT_BITS - 1) / DIGIT_BITS};
+                                 .flip = of->is_descending ? UINT64_MAX : 0}};
     struct cbk_ocl_span in = of->in;
     cbk_status status = CBK_OK;
     if (sort.program.is_gpu)
         sort.program.elements = is_roomy && cbk_dtype_size(of->dtype) < 8 ? 16 : 8;
+    sort.program.digit_bits = digit_bits(&sort.program);
+    sort.passes = (bits + sort.program.digit_bits - 1) / sort.program.digit_bits;
     plan(&sort);
     RT_TRY(alloc_work(&sort));
     for (uint32_t pass = 0; pass < sort.passes; pass++) {
-        sort.args.shift = DIGIT_BITS * (int64_t)pass;
+        sort.args.shift = (int64_t)(sort.program.digit_bits * pass);
         RT_TRY(count_digits(&sort, in));
         RT_TRY(move(&sort, pass, in));
         in = elements_of(&sort, pass);
@@ -237,6 +244,7 @@ static void visit_dtype(void *context, cbk_dtype dtype) {
                                   .is_gpu = (form & 4) != 0};
         if (program.is_gpu)
             program.elements = cbk_dtype_size(dtype) < 8 && (form & 1) == 0 ? 16 : 8;
+        program.digit_bits = digit_bits(&program);
         struct cbk_rt_spec spec = make_spec(&program, "radix_move");
         visit->visit(visit->user_data, &spec);
     }
