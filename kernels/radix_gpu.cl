@@ -8,7 +8,7 @@
 // a digit then lie side by side and are written so.
 //
 // Defines
-//   K   elements of a work-item: 8 or 16
+//   K   elements of a work-item: 4, 8 or 16
 //   DIGIT_BITS is 8: a work-item has a digit of its own
 //   those of radix.clh
 #include "radix.clh"

@@ -8,7 +8,7 @@
 #define CPU_DIGIT_BITS 11     ///< of keys of 32 bits or more: fewer passes over memory
 #define LEAST_CHUNK 4096      ///< elements of a chunk, CPU form
 #define MOST_TILES 8          ///< of a chunk, GPU form
-#define WIDE_LOCAL (48 << 10) ///< bytes of local memory that 16 elements per work-item need
+#define WIDE_LOCAL (48 << 10) ///< bytes of local memory that make room for twice the elements
 
 enum { READS_PLACES = 1, WRITES_VALUES = 2, WRITES_PLACES = 4, WRITES_INDICES = 8 };
 
@@ -56,6 +56,13 @@ static struct cbk_rt_spec make_spec(const struct program *program, const char *e
 
 static uint32_t digit_bits(const struct program *program) {
     return program->is_gpu || cbk_dtype_size(program->x) < 4 ? DIGIT_BITS : CPU_DIGIT_BITS;
+}
+
+/// As many as fit into local memory with their places.
+static uint32_t elements_of_item(const struct cbk_rt_caps *caps, const struct program *program) {
+    const bool is_roomy = caps->local_memory_bytes >= WIDE_LOCAL;
+    const bool is_narrow = cbk_dtype_size(program->x) < 8 && program->place == CBK_DTYPE_U32;
+    return is_narrow && is_roomy ? 16 : is_narrow || is_roomy ? 8 : 4;
 }
 
 // ---- one sort -----------------------------------------------------------------------------------
@@ -198,7 +205,6 @@ cbk_status cbk_ocl_radix_sort(const struct cbk_ocl_radix *of) {
     const struct cbk_rt_caps *caps = of->stream->device->caps;
     const uint32_t bits = of->key_bits != 0 ? of->key_bits : 8 * cbk_dtype_size(of->dtype);
     const bool is_long = of->length >= UINT32_MAX || (of->stream->device->flags & CBK_INDEX_64);
-    const bool is_roomy = caps->local_memory_bytes >= WIDE_LOCAL && !is_long;
     struct sort sort = {.of = of,
                         .program = {.x = of->dtype,
                                     .place = is_long ? CBK_DTYPE_U64 : CBK_DTYPE_U32,
@@ -210,8 +216,7 @@ cbk_status cbk_ocl_radix_sort(const struct cbk_ocl_radix *of) {
                                  .flip = of->is_descending ? UINT64_MAX : 0}};
     struct cbk_ocl_span in = of->in;
     cbk_status status = CBK_OK;
-    if (sort.program.is_gpu)
-        sort.program.elements = is_roomy && cbk_dtype_size(of->dtype) < 8 ? 16 : 8;
+    if (sort.program.is_gpu) sort.program.elements = elements_of_item(caps, &sort.program);
     sort.program.digit_bits = digit_bits(&sort.program);
     sort.passes = (bits + sort.program.digit_bits - 1) / sort.program.digit_bits;
     plan(&sort);
