@@ -1,20 +1,45 @@
-/// merge.h: runs of small pointwise launches of a graph as one launch (kernels/merged.cl).
+/// merge.h: runs of small launches of a graph as one launch (kernels/merged.cl).
+///
+/// While a stream captures, launchers note what they have just launched: each launch that may become
+/// a step of a merged one. merge.c makes the runs, merge_step.c the steps.
 #ifndef CUBEBACK_OPENCL_MERGE_H
 #define CUBEBACK_OPENCL_MERGE_H
 
+#include "ops/axes.h"
 #include "ops/pointwise.h"
+
+/// A reduction in a single launch.
+struct cbk_ocl_small_reduction {
+    const char *name; ///< "sum"; static
+    const char *sort; ///< of merged_reduce.clh: "VALUE"; static
+    cbk_dtype x, accumulator, y;
+    struct cbk_ocl_axes kept, reduced; ///< as kernels/reduce_*.cl walk them
+    int64_t x_offset, y_offset;        ///< elements from the start of the buffer
+};
 
 /// One recorded launch that may become a step of a merged one.
 struct cbk_ocl_small_launch {
     uint32_t node;
-    struct cbk_ocl_pointwise op;
-    struct cbk_ocl_nest nest;
-    struct cbk_rt_block *blocks[1 + CBK_OCL_POINTWISE_INPUTS]; ///< pinned by the graph
+    bool is_reduction;
+    union {
+        struct {
+            struct cbk_ocl_pointwise op;
+            struct cbk_ocl_nest nest;
+        } pointwise;
+        struct cbk_ocl_small_reduction reduction;
+    } as;
+    struct cbk_rt_block *blocks[1 + CBK_OCL_POINTWISE_INPUTS]; ///< pinned by the graph; [0] output
 };
+
+/// May launches over so many elements become steps, when the capture in progress ends?
+bool cbk_ocl_will_merge(const struct cbk_ocl_stream *stream, int64_t element_count);
 
 /// Notes the newest recorded launch, if it is small enough. Without host memory it stays alone.
 void cbk_ocl_note_small_launch(struct cbk_ocl_stream *stream, const struct cbk_ocl_pointwise *op,
                                const struct cbk_ocl_nest *nest, struct cbk_rt_block *const *blocks);
+void cbk_ocl_note_small_reduction(struct cbk_ocl_stream *stream,
+                                  const struct cbk_ocl_small_reduction *reduction,
+                                  struct cbk_rt_block *y, struct cbk_rt_block *x);
 
 /// Replaces runs of noted launches that follow each other directly. What cannot be merged, for
 /// whatever reason, stays as it is. `*start_node` is moved along with the nodes.

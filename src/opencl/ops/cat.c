@@ -1,4 +1,5 @@
 /// cat.c: launches of kernels/cat.cl.
+#include "merge.h"
 #include "mover.h"
 #include "pointwise.h"
 
@@ -180,7 +181,27 @@ static cbk_status launch_members(struct joining *j) {
     return cbk_rt_launch(j->stream->rt, &launch);
 }
 
+/// In a capture: small copies become steps of one launch (merge.h).
+static cbk_status copy_members(struct cbk_ocl_stream *stream, const cbk_op *op) {
+    const uint32_t axis = (uint32_t)((const cbk_axis_params *)op->params)->axis;
+    struct cbk_ocl_operand y = cbk_ocl_operand(op->outputs[0]);
+    const int64_t stride = y.meta->strides[axis];
+    cbk_tensor_meta part = *y.meta;
+    y.meta = &part;
+    for (uint32_t i = 0; i < op->input_count; i++) {
+        struct cbk_ocl_operand x = cbk_ocl_operand(op->inputs[i]);
+        part.shape[axis] = x.meta->shape[axis];
+        part.element_count = x.meta->element_count;
+        const cbk_status status = cbk_ocl_copy(stream, &x, &y);
+        if (status != CBK_OK) return status;
+        y.offset += part.shape[axis] * stride;
+    }
+    return CBK_OK;
+}
+
 cbk_status cbk_ocl_cat(struct cbk_ocl_stream *stream, const cbk_op *op) {
+    if (cbk_ocl_will_merge(stream, cbk_tensor_element_count(op->outputs[0])))
+        return copy_members(stream, op);
     struct joining empty = {.stream = stream,
                             .y = cbk_ocl_operand(op->outputs[0]),
                             .axis = (uint32_t)((const cbk_axis_params *)op->params)->axis};

@@ -1,6 +1,7 @@
 /// move.c: copy and slice_assign: elements go bit for bit, whatever they mean. Other moves are in
 /// cat.c and pad.c.
 #include "matrix.h"
+#include "merge.h"
 #include "mover.h"
 #include "pointwise.h"
 #include "transpose.h"
@@ -51,6 +52,10 @@ cbk_status cbk_ocl_copy(struct cbk_ocl_stream *stream, const struct cbk_ocl_oper
     cbk_ocl_nest(stream, operands, 2, &nest);
     cbk_status status =
         cbk_ocl_transpose(stream, bits, &nest, destination->block, source->block, &is_done);
+    if (status == CBK_OK && is_done && cbk_rt_is_capturing(stream->rt)) {
+        const struct cbk_ocl_pointwise copy = describe_copy(bits);
+        cbk_ocl_note_small_launch(stream, &copy, &nest, blocks); // the same, if it is merged
+    }
     if (status != CBK_OK || is_done) return status;
 
     // Small elements travel in words where they lie so.

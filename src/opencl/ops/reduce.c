@@ -4,6 +4,7 @@
 /// decided here - which kernel, how many chunks - changes who does which part of that tree.
 #include "reduce.h"
 
+#include "merge.h"
 #include "norm.h"
 
 #include <string.h>
@@ -261,6 +262,26 @@ static cbk_status combine(struct reduction *r, struct partials *from) {
     return r->program.is_gpu ? combine_gpu(r, from) : combine_cpu(r, from);
 }
 
+/// For a graph that makes one launch of many (merge.h).
+static void note_launch(const struct reduction *r) {
+    const struct cbk_ocl_reduce_kind *kind = cbk_ocl_reduce_kind(r->program.kind);
+    const bool counts = strcmp(kind->term, "nonzero") == 0;
+    const struct cbk_ocl_small_reduction small = {.name = kind->op,
+                                                  .sort = kind->state_fields == 0 ? "PLACE"
+                                                          : kind->is_truth        ? "TRUTH"
+                                                          : counts                ? "COUNT"
+                                                                                  : "VALUE",
+                                                  .x = r->program.x,
+                                                  .accumulator = r->program.accumulator,
+                                                  .y = r->program.y,
+                                                  .kept = r->args.kept,
+                                                  .reduced = r->args.reduced,
+                                                  .x_offset = r->args.x_offset,
+                                                  .y_offset = r->args.y_offset};
+    if (kind->is_pair || kind->state_fields > 1 || strcmp(kind->term, "magnitude") == 0) return;
+    cbk_ocl_note_small_reduction(r->stream, &small, r->y.block, r->x.block);
+}
+
 /// An empty reduction is a join of no chunks.
 static cbk_status reduce_nothing(struct reduction *r, const struct cbk_rt_caps *caps) {
     struct partials none = {.block = NULL};
@@ -299,6 +320,8 @@ static cbk_status reduce(struct reduction *r, const cbk_reduce_params *params) {
         partials.chunk_step = r->is_column ? results : 1;
         partials.chunks = chunks;
         RT_TRY(combine(r, &partials));
+    } else if (cbk_rt_is_capturing(r->stream->rt)) {
+        note_launch(r);
     }
 done:
     cbk_rt_free(r->stream->device->rt, &partials.block);
