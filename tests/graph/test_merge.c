@@ -127,24 +127,6 @@ done:
     return status;
 }
 
-<<<<<<< HEAD
-/// Operators of two and three operands with scalars.
-static cbk_status activations(cbk_stream *on, void *user_data) {
-    struct work *w = user_data;
-    const cbk_activation_params params =
-        CBK_INIT(cbk_activation_params, .alpha = cbk_f(2), .beta = cbk_f(3));
-    cbk_status status = CBK_OK;
-    release_outputs(w);
-    cbk_tensor **hidden = next(w), **slope = next(w), **mixed = next(w), **scaled = next(w);
-    TRY(cbk_gelu(on, w->x, CBK_GELU_EXACT, hidden));
-    TRY(cbk_softplus_backward(on, *hidden, w->y, &params, slope));
-    TRY(cbk_lerp(on, *hidden, *slope, w->y, mixed));
-    TRY(cbk_addcmul(on, *mixed, *slope, *hidden, cbk_f(0.5), scaled));
-    TRY(cbk_lerp_scalar(on, *scaled, w->x, cbk_f(0.25), next(w)));
-    TRY(cbk_is_close(on, *scaled, *mixed, NULL, next(w)));
-    TRY(cbk_fmod(on, *scaled, w->y, next(w)));
-done:
-=======
 /// Copies, parts and constants.
 static cbk_status moves(cbk_stream *on, void *user_data) {
     struct work *w = user_data;
@@ -166,40 +148,69 @@ done:
     return status;
 }
 
-/// Reductions of rows, columns and all, of views and of what was just made, and what follows them.
+static const cbk_reduce_params by_rows = {
+    .struct_size = sizeof by_rows, .axis_count = 1, .axes = {1}};
+static const cbk_reduce_params by_columns = {
+    .struct_size = sizeof by_columns, .axis_count = 1, .axes = {0}};
+
+/// Reductions of rows, columns and all, of what was just made, and what follows them.
 static cbk_status reductions(cbk_stream *on, void *user_data) {
-    static const cbk_reduce_params rows = {
-        .struct_size = sizeof rows, .axis_count = 1, .axes = {1}};
-    static const cbk_reduce_params columns = {.struct_size = sizeof columns, .axis_count = 1};
     struct work *w = user_data;
-    cbk_tensor *turned = NULL, *flipped = NULL, *flat = NULL;
+    cbk_tensor *flat = NULL;
     cbk_status status = CBK_OK;
     release_outputs(w);
-    cbk_tensor **most = next(w), **shifted = next(w), **mean = next(w), **mask = next(w);
-    cbk_tensor **sum = next(w);
-    TRY(cbk_max(on, w->x, &rows, most));
+    cbk_tensor **most = next(w), **shifted = next(w), **sum = next(w);
+    TRY(cbk_max(on, w->x, &by_rows, most));
     TRY(cbk_sub(on, w->x, *most, shifted));
-    TRY(cbk_sum(on, *shifted, &columns, sum));
-    TRY(cbk_mean(on, *shifted, NULL, mean));
-    TRY(cbk_mul(on, *sum, *mean, next(w)));
-    TRY(cbk_argmin(on, w->y, &columns, next(w)));
-    TRY(cbk_argmax(on, *shifted, &rows, next(w)));
-    TRY(cbk_less(on, w->x, *mean, mask));
-    TRY(cbk_any(on, *mask, &rows, next(w)));
-    TRY(cbk_all(on, *mask, NULL, next(w)));
-    TRY(cbk_count_nonzero(on, *mask, &columns, next(w)));
-    TRY(cbk_transpose(on, *shifted, 0, 1, &turned));
-    TRY(cbk_min(on, turned, NULL, next(w)));
-    TRY(cbk_flip(on, w->y, 1, (int32_t[]){1}, &flipped));
-    TRY(cbk_sum(on, flipped, &rows, next(w)));
-    TRY(cbk_prod(on, w->row, NULL, next(w)));
+    TRY(cbk_sum(on, *shifted, &by_columns, sum));
+    TRY(cbk_sum(on, *shifted, &by_rows, next(w)));
+    TRY(cbk_max(on, *shifted, NULL, next(w)));
+    TRY(cbk_argmin(on, w->y, &by_columns, next(w)));
+    TRY(cbk_argmin(on, *shifted, &by_rows, next(w)));
     TRY(cbk_reshape(on, *sum, 1, &w->columns, &flat));
     TRY(cbk_add_into(on, w->row, flat, w->row));
 done:
+    cbk_tensor_release(&flat);
+    return status;
+}
+
+/// Of masks and of views.
+static cbk_status more_reductions(cbk_stream *on, void *user_data) {
+    struct work *w = user_data;
+    cbk_tensor *turned = NULL, *flipped = NULL;
+    cbk_status status = CBK_OK;
+    release_outputs(w);
+    cbk_tensor **mean = next(w), **mask = next(w);
+    TRY(cbk_transpose(on, w->x, 0, 1, &turned));
+    TRY(cbk_mean(on, turned, NULL, mean));
+    TRY(cbk_less(on, w->x, *mean, mask));
+    TRY(cbk_any(on, *mask, &by_rows, next(w)));
+    TRY(cbk_all(on, *mask, NULL, next(w)));
+    TRY(cbk_count_nonzero(on, *mask, &by_columns, next(w)));
+    TRY(cbk_flip(on, w->y, 1, (int32_t[]){1}, &flipped));
+    TRY(cbk_prod(on, flipped, &by_rows, next(w)));
+done:
     cbk_tensor_release(&turned);
     cbk_tensor_release(&flipped);
-    cbk_tensor_release(&flat);
->>>>>>> 4b986c2 (graph: small reductions and transposed copies join merged launches; steps in local memory, values in registers)
+    return status;
+}
+
+/// Operators of two and three operands with scalars.
+static cbk_status activations(cbk_stream *on, void *user_data) {
+    struct work *w = user_data;
+    const cbk_activation_params params =
+        CBK_INIT(cbk_activation_params, .alpha = cbk_f(2), .beta = cbk_f(3));
+    cbk_status status = CBK_OK;
+    release_outputs(w);
+    cbk_tensor **hidden = next(w), **slope = next(w), **mixed = next(w), **scaled = next(w);
+    TRY(cbk_gelu(on, w->x, CBK_GELU_EXACT, hidden));
+    TRY(cbk_softplus_backward(on, *hidden, w->y, &params, slope));
+    TRY(cbk_lerp(on, *hidden, *slope, w->y, mixed));
+    TRY(cbk_addcmul(on, *mixed, *slope, *hidden, cbk_f(0.5), scaled));
+    TRY(cbk_lerp_scalar(on, *scaled, w->x, cbk_f(0.25), next(w)));
+    TRY(cbk_is_close(on, *scaled, *mixed, NULL, next(w)));
+    TRY(cbk_fmod(on, *scaled, w->y, next(w)));
+done:
     return status;
 }
 
@@ -270,16 +281,12 @@ static void compare(cbk_graph_function function, struct work *work, uint64_t mos
 
 /// The GPU forms take long to compile for a CPU: one dtype has to do there.
 static const cbk_dtype dtypes[] = {CBK_DTYPE_F32, CBK_DTYPE_F16, CBK_DTYPE_I32};
-/// The first is for GPUs alone: the CPU forms give large reductions to launches of their own.
-static const int64_t shapes[][2] = {{2, 1300}, {7, 129}, {40, 25}, {3, 5}, {1, 1}};
-#define ALL_SHAPES (sizeof shapes / sizeof *shapes)
+static const int64_t shapes[][2] = {{7, 129}, {40, 25}, {3, 5}, {1, 1}};
 
-static void compare_all(cbk_graph_function function, uint64_t most_launches, size_t gpu_shapes) {
-    const bool is_cpu = form == CBK_CPU_KERNELS;
-    const size_t dtype_count = is_cpu ? sizeof dtypes / sizeof *dtypes : 1;
-    const size_t shape_count = is_cpu ? ALL_SHAPES : gpu_shapes;
+static void compare_all(cbk_graph_function function, uint64_t most_launches) {
+    const size_t dtype_count = form == CBK_CPU_KERNELS ? sizeof dtypes / sizeof *dtypes : 1;
     for (size_t d = 0; d < dtype_count; d++) {
-        for (size_t s = is_cpu; s < shape_count; s++) {
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
             struct work work = {.dtype = dtypes[d], .rows = shapes[s][0], .columns = shapes[s][1]};
             compare(function, &work, most_launches);
         }
@@ -288,24 +295,28 @@ static void compare_all(cbk_graph_function function, uint64_t most_launches, siz
 
 static void test_chain(void **state) {
     (void)state;
-    compare_all(chain, 1, ALL_SHAPES);
+    compare_all(chain, 1);
 }
 static void test_views(void **state) {
     (void)state;
-    compare_all(views, 5, ALL_SHAPES);
+    compare_all(views, 5);
 }
 static void test_shifts(void **state) {
     (void)state;
-    compare_all(shifts, 1, ALL_SHAPES);
+    compare_all(shifts, 1);
 }
 
 static void test_moves(void **state) {
     (void)state;
-    compare_all(moves, 1, ALL_SHAPES);
+    compare_all(moves, 1);
 }
 static void test_reductions(void **state) {
     (void)state;
-    compare_all(reductions, 1, 3);
+    compare_all(reductions, 1);
+}
+static void test_more_reductions(void **state) {
+    (void)state;
+    compare_all(more_reductions, 1);
 }
 
 static void test_activations(void **state) {
@@ -314,6 +325,13 @@ static void test_activations(void **state) {
         struct work work = {.dtype = dtypes[d], .rows = 5, .columns = 67};
         compare(activations, &work, 1);
     }
+}
+
+/// Rows of more than a block; the CPU forms give them to launches of their own.
+static void test_long_rows(void **state) {
+    (void)state;
+    struct work work = {.dtype = CBK_DTYPE_F32, .rows = 2, .columns = 1300};
+    compare(reductions, &work, form == CBK_CPU_KERNELS ? 8 : 1);
 }
 
 /// Large ones stay alone.
@@ -325,15 +343,11 @@ static void test_large(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-<<<<<<< HEAD
-        cmocka_unit_test(test_chain),  cmocka_unit_test(test_views),
-        cmocka_unit_test(test_shifts), cmocka_unit_test(test_activations),
+        cmocka_unit_test(test_chain),       cmocka_unit_test(test_views),
+        cmocka_unit_test(test_shifts),      cmocka_unit_test(test_moves),
+        cmocka_unit_test(test_reductions),  cmocka_unit_test(test_more_reductions),
+        cmocka_unit_test(test_activations), cmocka_unit_test(test_long_rows),
         cmocka_unit_test(test_large),
-=======
-        cmocka_unit_test(test_chain),      cmocka_unit_test(test_views),
-        cmocka_unit_test(test_shifts),     cmocka_unit_test(test_moves),
-        cmocka_unit_test(test_reductions), cmocka_unit_test(test_large),
->>>>>>> 4b986c2 (graph: small reductions and transposed copies join merged launches; steps in local memory, values in registers)
     };
     form = CBK_CPU_KERNELS;
     int failed = cmocka_run_group_tests_name("CPU forms", tests, open_side, close_side);
