@@ -63,7 +63,7 @@
 #error "merged.cl needs KINDS"
 #endif
 
-// ---- what a work-item has just stored ------------------------------------------------------------
+// ---- what a work-item has just stored -----------------------------------------------------------
 
 #ifdef GPU_FORM
 struct carry {
@@ -114,21 +114,21 @@ struct place {
     int n;
 };
 
-static inline struct place locate(TABLE const struct step *s, int v) {
+static inline struct place locate(const struct head h, TABLE const struct step *s, int v) {
     struct place place;
     int row = 0, part = v;
     for (int k = 0; k < 4; k++) place.at[k] = 0;
-    if (s->outer_rank > 0) {
-        row = v / s->per_row;
-        part = v - row * s->per_row;
-        for (int axis = s->outer_rank - 1; axis >= 0; axis--) {
+    if (h.outer_rank > 0) {
+        row = v / h.per_row;
+        part = v - row * h.per_row;
+        for (int axis = h.outer_rank - 1; axis >= 0; axis--) {
             const int quotient = row / s->shape[axis], coordinate = row - quotient * s->shape[axis];
             for (int k = 0; k < 4; k++) place.at[k] += coordinate * s->strides[k][axis];
             row = quotient;
         }
     }
     place.first = part * W;
-    place.n = min(W, s->inner - place.first);
+    place.n = min(W, h.inner - place.first);
     return place;
 }
 
@@ -141,7 +141,7 @@ static inline struct place locate(TABLE const struct step *s, int v) {
         const int stride = s->inner_strides[k];                                                    \
         if (stride == 0) {                                                                         \
             v##name = (MATHV(T))(LOAD(T, p, 0));                                                   \
-        } else if (s->is_vector && place.n == W) {                                                 \
+        } else if (h.is_vector && place.n == W) {                                                  \
             v##name = LOADV(T, p, place.first);                                                    \
         } else {                                                                                   \
             MATH(T) lanes[W];                                                                      \
@@ -171,15 +171,14 @@ static inline struct place locate(TABLE const struct step *s, int v) {
 // ---- the steps ----------------------------------------------------------------------------------
 
 #define KIND(NUMBER, INPUTS, SCALARS, OP, OUT, A, B, C, P)                                         \
-    static inline void run_##NUMBER(TABLE const struct step *s, PLACES const place_t *at,          \
-                                    struct carry *carry) {                                         \
-        for (int v = (int)get_local_id(0); v < s->vectors; v += (int)get_local_size(0)) {          \
-            const struct place place = locate(s, v);                                               \
+    static inline void run_##NUMBER(STEP, struct carry *carry) {                                   \
+        for (int v = (int)get_local_id(0); v < h.vectors; v += (int)get_local_size(0)) {           \
+            const struct place place = locate(h, s, v);                                            \
             FETCH_##INPUTS(A, B, C)                                                                \
             const MATHV(OUT) result = APPLY_##INPUTS##_##SCALARS(OP, P);                           \
             global STORAGE(OUT) *out = (global STORAGE(OUT) *)at[0] + place.at[0];                 \
             CARRY(OUT, result)                                                                     \
-            if (s->is_vector && place.n == W) {                                                    \
+            if (h.is_vector && place.n == W) {                                                     \
                 STOREV(OUT, out, place.first, result);                                             \
             } else {                                                                               \
                 MATH(OUT) lanes[W];                                                                \
@@ -194,7 +193,7 @@ KINDS
 #undef KIND
 #define KIND(NUMBER, INPUTS, SCALARS, OP, OUT, A, B, C, P)                                         \
     case NUMBER:                                                                                   \
-        run_##NUMBER(s, at, &carry);                                                               \
+        run_##NUMBER(h, s, at, &carry);                                                            \
         break;
 
 #ifdef REDUCTIONS
@@ -203,7 +202,7 @@ REDUCTIONS
 #undef REDUCTION
 #define REDUCTION(NUMBER, SORT, OP, X, C, Y)                                                       \
     case NUMBER:                                                                                   \
-        alone_##NUMBER(s, at);                                                                     \
+        alone_##NUMBER(h, s, at);                                                                  \
         break;
 #else
 #define REDUCTIONS
@@ -221,11 +220,12 @@ kernel void merged_run(PARAMETERS) {
     global const struct step *s = (global const struct step *)(table + table_offset);
     struct carry carry;
     for (int i = 0; i < count; i++, s++) {
+        const struct head h = s->head;
         place_t at[4];
         for (int k = 0; k < 4; k++) at[k] = bases[s->buffers[k]] + s->offsets[k];
-        if (s->needs_barrier) // between types that the compiler takes for different memory
+        if (h.needs_barrier) // between types that the compiler takes for different memory
             mem_fence(CLK_GLOBAL_MEM_FENCE);
-        switch (s->kind) {
+        switch (h.kind) {
             KINDS
             REDUCTIONS
         }
@@ -260,12 +260,15 @@ kernel void merged_run(PARAMETERS) {
             places[i] = ADDRESS(buffer) + steps[i / 4].offsets[i % 4];
         }
         barrier(CLK_LOCAL_MEM_FENCE);
+        struct head next = steps[0].head;
         for (int i = 0; i < here; i++) {
+            const struct head h = next;
             local const struct step *s = &steps[i];
             local const place_t *at = &places[4 * i];
-            if (s->needs_barrier) barrier(CLK_GLOBAL_MEM_FENCE);
-            carry.operands = s->vectors <= items ? s->carried : 0;
-            switch (s->kind) {
+            next = steps[min(i + 1, BATCH - 1)].head; // one less wait in the step that follows
+            if (h.needs_barrier) barrier(CLK_GLOBAL_MEM_FENCE);
+            carry.operands = h.vectors <= items ? h.carried : 0;
+            switch (h.kind) {
                 KINDS
                 REDUCTIONS
             }
@@ -273,20 +276,20 @@ kernel void merged_run(PARAMETERS) {
 #undef REDUCTION
 #define REDUCTION(NUMBER, SORT, OP, X, C, Y)                                                       \
     case NUMBER:                                                                                   \
-        units_##NUMBER(s, at, round, states);                                                      \
+        units_##NUMBER(h, s, at, round, states);                                                   \
         break;
 #define REDUCTION_RESULTS(NUMBER, SORT, OP, X, C, Y)                                               \
     case NUMBER:                                                                                   \
-        results_##NUMBER(s, at, round, states);                                                    \
+        results_##NUMBER(h, s, at, round, states);                                                 \
         break;
-            for (int round = 0; round < s->rounds; round++) {
-                switch (s->kind) {
+            for (int round = 0; round < h.rounds; round++) {
+                switch (h.kind) {
                     REDUCTIONS
                 }
                 barrier(CLK_LOCAL_MEM_FENCE);
 #undef REDUCTION
 #define REDUCTION REDUCTION_RESULTS
-                switch (s->kind) {
+                switch (h.kind) {
                     REDUCTIONS
                 }
                 barrier(CLK_LOCAL_MEM_FENCE);
