@@ -5,7 +5,7 @@
 #ifndef CUBEBACK_OPENCL_MATMUL_H
 #define CUBEBACK_OPENCL_MATMUL_H
 
-#include "opencl.h"
+#include "axes.h"
 
 #include <cubeback/opcodes.h>
 
@@ -125,10 +125,6 @@ static inline void cbk_ocl_arg_matrix(struct cbk_rt_launch *launch,
 
 static inline void cbk_ocl_arg_size(struct cbk_rt_launch *launch, const int64_t *value) {
     cbk_rt_arg_value(launch, value, sizeof *value);
-}
-
-static inline int64_t cbk_ocl_divide_up(int64_t value, int64_t divisor) {
-    return (value + divisor - 1) / divisor;
 }
 
 /// A temporary of `count` elements of the accumulation type. Free its block after the last launch
