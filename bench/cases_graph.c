@@ -120,7 +120,8 @@ static cbk_status capture_gathers(struct bench *bench, const struct bench_case *
                             : status;
 }
 
-/// Only the enqueueing is timed, as for host_add_1024: the limit is a bare enqueue.
+/// Only the enqueueing is timed, as for host_add_1024: the limit is a bare enqueue, of as many
+/// kernel objects.
 static cbk_status measure_replay(struct bench *bench, const struct bench_case *of,
                                  struct bench_result *out) {
     double ours[ROUNDS], bare[ROUNDS];
@@ -135,7 +136,7 @@ static cbk_status measure_replay(struct bench *bench, const struct bench_case *o
         TRY(cbk_sync(bench->stream));
         if (round < 0) continue;
         ours[round] = spent / LAUNCHES;
-        bare[round] = driver != NULL ? bench_driver_enqueue(driver, LAUNCHES) : 0;
+        bare[round] = driver != NULL ? bench_driver_enqueue_each(driver, LAUNCHES) : 0;
     }
     bench_summarise(ours, ROUNDS, &out->ours);
     bench_summarise(bare, ROUNDS, &bare_times);

@@ -12,6 +12,9 @@ void bench_driver_close(struct bench_driver *driver);
 /// Nanoseconds of a bare clEnqueueNDRangeKernel, the mean of `count`; the queue is drained after.
 double bench_driver_enqueue(struct bench_driver *driver, int count);
 
+/// The same with a kernel object of its own for each, as a graph has.
+double bench_driver_enqueue_each(struct bench_driver *driver, int count);
+
 /// What `--driver-probe` runs: prints the nanoseconds of the driver's own start.
 int bench_driver_probe(const char *device_name);
 
