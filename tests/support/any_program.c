@@ -136,8 +136,7 @@ static void choose_output(struct test_any_node *node, const struct run *run, uin
 }
 
 static void note_outputs(struct test_any_program *program, struct test_any_node *node,
-                         const struct run *run, cbk_tensor *const *made) {
-    (void)run;
+                         cbk_tensor *const *made) {
     for (uint32_t i = node->is_into ? 1 : 0; i < node->op.info->output_count; i++) {
         struct test_any_value *value = &program->values[node->outputs[i]];
         value->form = (struct test_any_operand){.dtype = cbk_tensor_dtype(made[i]),
@@ -147,12 +146,26 @@ static void note_outputs(struct test_any_program *program, struct test_any_node 
     }
 }
 
+/// Half of the time what graphs and fusion put together: products, what follows them, reductions.
+static const cbk_op_info *next_row(uint64_t *seed) {
+    static const cbk_opcode common[] = {
+        CBK_OP_MATMUL, CBK_OP_ADD,  CBK_OP_ADD,        CBK_OP_MUL,     CBK_OP_SUB,
+        CBK_OP_RELU,   CBK_OP_GELU, CBK_OP_MUL_SCALAR, CBK_OP_SIGMOID, CBK_OP_SUM,
+        CBK_OP_MAX,    CBK_OP_MEAN, CBK_OP_SOFTMAX,    CBK_OP_EXP,     CBK_OP_TRANSPOSE,
+    };
+    if (test_random_below(seed, 2) == 0) return test_any_row(seed);
+    return cbk_op_info_of(common[test_random_below(seed, sizeof common / sizeof *common)]);
+}
+
+/// Mostly like a value that is there, and then often the newest.
 static struct test_any_hint next_hint(const struct test_any_program *program, cbk_device *device,
                                       uint64_t *seed) {
     struct test_any_hint hint = test_any_hint(device, seed, 6);
     if (program->value_count == 0 || test_random_below(seed, 4) == 0) return hint;
-    const struct test_any_operand *form =
-        &program->values[test_random_below(seed, program->value_count)].form;
+    const int newest = program->value_count - 1;
+    const int chosen =
+        test_random_below(seed, 2) ? newest : (int)test_random_below(seed, program->value_count);
+    const struct test_any_operand *form = &program->values[chosen].form;
     hint.dtype = form->dtype;
     hint.rank = form->rank;
     memcpy(hint.shape, form->shape, sizeof hint.shape);
@@ -165,10 +178,8 @@ static void add_node(struct test_any_program *program, struct run *run, cbk_devi
     struct test_any_node *node = &program->nodes[program->node_count];
     const int values = program->value_count;
     const struct test_any_hint hint = next_hint(program, device, seed);
-    const struct test_side side = {.device = device, .stream = run->side->stream};
     memset(node, 0, sizeof *node);
-    if (!test_any_make(test_any_row(seed), run->side, &hint, seed, &node->op)) return;
-    (void)side;
+    if (!test_any_make(next_row(seed), run->side, &hint, seed, &node->op)) return;
     choose_inputs(program, node, seed);
     choose_output(node, run, seed);
     for (uint32_t i = node->is_into ? 1 : 0; i < node->op.info->output_count; i++) {
@@ -184,7 +195,7 @@ static void add_node(struct test_any_program *program, struct run *run, cbk_devi
         }
         (void)cbk_sync(run->side->stream);
         if (is_small) {
-            note_outputs(program, node, run, made);
+            note_outputs(program, node, made);
             program->node_count++;
             return;
         }
@@ -242,6 +253,15 @@ static double largest(cbk_dtype dtype) {
     return dtype == CBK_DTYPE_F64 ? 0x1.fp1023 : dtype == CBK_DTYPE_F16 ? 65504 : 0x1.fep127;
 }
 
+static double largest_of(const void *data, cbk_dtype dtype, int64_t count) {
+    double scale = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const double number = fabs(test_to_double(data, dtype, i));
+        if (isfinite(number)) scale = fmax(scale, number);
+    }
+    return scale;
+}
+
 /// The largest finite number among a node's operands: errors are measured against it.
 static double scale_of(const struct run *run, const struct test_any_node *node) {
     double scale = 0;
@@ -249,10 +269,7 @@ static double scale_of(const struct run *run, const struct test_any_node *node) 
         uint64_t size = 0;
         void *data = read_value(run, node->inputs[i], &size);
         const cbk_dtype dtype = cbk_tensor_dtype(run->tensors[node->inputs[i]]);
-        for (int64_t k = 0; k < (int64_t)(size / cbk_dtype_size(dtype)); k++) {
-            const double number = fabs(test_to_double(data, dtype, k));
-            if (isfinite(number)) scale = fmax(scale, number);
-        }
+        scale = fmax(scale, largest_of(data, dtype, (int64_t)(size / cbk_dtype_size(dtype))));
         free(data);
     }
     return scale;
@@ -284,6 +301,7 @@ static struct test_any_failure compare_output(const struct run *reference, const
         failure.how = "has another size";
     }
     const int64_t count = (int64_t)(want_size / cbk_dtype_size(dtype));
+    if (node->op.input_count == 0) scale = largest_of(want, dtype, count);
     const bool is_same = failure.node < 0 && !memcmp(want, got, (size_t)want_size);
     for (int64_t i = 0; i < count && failure.node < 0 && !is_same; i++) {
         failure.want = test_to_double(want, dtype, i);
