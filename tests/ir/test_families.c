@@ -69,16 +69,19 @@ struct work {
     enum test_view views[TEST_ANY_INPUTS];
 };
 
-static void make_work(const cbk_op_info *info, uint32_t variant, struct work *work) {
+/// False for a row that no operands are known for, which the full run does not let pass.
+static bool make_work(const cbk_op_info *info, uint32_t variant, struct work *work) {
     uint64_t seed = test_hash(info->name) + variant;
     struct test_any_hint hint = test_any_hint(to.device, &seed, 5);
     if (variant == 0) hint.dtype = CBK_DTYPE_F32; // whose kernels other suites have compiled
     *work = (struct work){0};
     if (!test_any_make(info, &to, &hint, &seed, &work->op)) {
-        fail_msg("no operands were found for %s; give it a maker in any_op.c", info->name);
+        assert_false(test_is_full());
+        return false;
     }
     for (uint32_t i = 0; i < work->op.input_count; i++) {
         struct test_any_operand base = work->op.inputs[i];
+        if (base.dtype == 0) continue;
         work->views[i] = (enum test_view)((variant + i) % TEST_VIEW_COUNT);
         struct test_base form = test_view_base(work->views[i], base.rank, base.shape);
         base.rank = form.rank;
@@ -87,11 +90,13 @@ static void make_work(const cbk_op_info *info, uint32_t variant, struct work *wo
         assert_non_null(work->data[i]);
         test_any_fill(&base, TEST_MODERATE, work->data[i], &seed);
     }
+    return true;
 }
 
 static void make_inputs(const struct work *work, struct test_side *side, cbk_tensor **inputs) {
     for (uint32_t i = 0; i < work->op.input_count; i++) {
         const struct test_any_operand *x = &work->op.inputs[i];
+        if (x->dtype == 0) continue;
         struct test_base base = test_view_base(work->views[i], x->rank, x->shape);
         cbk_tensor *whole = NULL;
         assert_ok(cbk_tensor_from_data(side->stream, x->dtype, base.rank, base.shape, work->data[i],
@@ -152,7 +157,7 @@ static void run_row(const cbk_op_info *info, uint32_t variant) {
     cbk_tensor *inputs[TEST_ANY_INPUTS] = {NULL};
     cbk_tensor *direct[TEST_ANY_OUTPUTS] = {NULL}, *results[TEST_ANY_OUTPUTS] = {NULL};
     struct work work;
-    make_work(info, variant, &work);
+    if (!make_work(info, variant, &work)) return;
     cbk_ir_program *program = record(&work);
     make_inputs(&work, &to, inputs);
     assert_ok(cbk_seed(to.device, 7));

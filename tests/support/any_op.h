@@ -13,7 +13,7 @@
 #define TEST_ANY_OUTPUTS 8
 
 struct test_any_operand {
-    cbk_dtype dtype;
+    cbk_dtype dtype; ///< 0: left out
     uint32_t rank;
     int64_t shape[CBK_MAX_RANK];
     bool is_index; ///< its numbers must lie in [0, bound)
@@ -39,7 +39,8 @@ struct test_any_hint {
 /// A hint of a dtype that `device` has, of rank 0 to 4 and lengths 0 (seldom) to `longest`.
 struct test_any_hint test_any_hint(cbk_device *device, uint64_t *seed, int64_t longest);
 
-/// Tries until core accepts the operation on the side's device; false if it never does.
+/// Tries until core accepts the operation on the side's device; false, after a line that says so, if
+/// it never does: the row needs a maker then.
 bool test_any_make(const cbk_op_info *info, const struct test_side *side,
                    const struct test_any_hint *hint, uint64_t *seed, struct test_any_op *out);
 

@@ -47,6 +47,7 @@ static void refresh_leaves(struct run *run) {
 static cbk_status run_node(struct run *run, const struct test_any_node *node) {
     cbk_tensor *inputs[TEST_ANY_INPUTS] = {NULL}, *outputs[TEST_ANY_OUTPUTS] = {NULL};
     for (uint32_t i = 0; i < node->op.input_count; i++) {
+        if (node->inputs[i] < 0) continue;
         make_leaf(run, node->inputs[i]);
         inputs[i] = run->tensors[node->inputs[i]];
     }
@@ -120,6 +121,10 @@ static void choose_inputs(struct test_any_program *program, struct test_any_node
                           uint64_t *seed) {
     for (uint32_t i = 0; i < node->op.input_count; i++) {
         const struct test_any_operand *form = &node->op.inputs[i];
+        if (form->dtype == 0) {
+            node->inputs[i] = -1;
+            continue;
+        }
         const bool is_fresh = form->is_index || test_random_below(seed, 5) == 0;
         int value = is_fresh ? -1 : find_value(program, form, seed);
         node->inputs[i] = value >= 0 ? value : add_leaf(program, form, seed);
@@ -267,6 +272,7 @@ static double scale_of(const struct run *run, const struct test_any_node *node) 
     double scale = 0;
     for (uint32_t i = 0; i < node->op.input_count; i++) {
         uint64_t size = 0;
+        if (node->inputs[i] < 0) continue;
         void *data = read_value(run, node->inputs[i], &size);
         const cbk_dtype dtype = cbk_tensor_dtype(run->tensors[node->inputs[i]]);
         scale = fmax(scale, largest_of(data, dtype, (int64_t)(size / cbk_dtype_size(dtype))));
@@ -325,7 +331,9 @@ static struct test_any_failure compare_output(const struct run *reference, const
 static struct test_any_failure compare_node(struct run *reference, struct run *device, int index) {
     const struct test_any_node *node = &reference->program->nodes[index];
     struct test_any_failure failure = {.node = -1};
-    for (uint32_t i = 0; i < node->op.input_count; i++) make_leaf(reference, node->inputs[i]);
+    for (uint32_t i = 0; i < node->op.input_count; i++) {
+        if (node->inputs[i] >= 0) make_leaf(reference, node->inputs[i]);
+    }
     const double scale = scale_of(reference, node);
     set_random(reference->side, (uint64_t)index);
     set_random(device->side, (uint64_t)index);

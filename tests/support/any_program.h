@@ -17,7 +17,7 @@ struct test_any_value {
 
 struct test_any_node {
     struct test_any_op op;
-    int inputs[TEST_ANY_INPUTS], outputs[TEST_ANY_OUTPUTS]; ///< values
+    int inputs[TEST_ANY_INPUTS], outputs[TEST_ANY_OUTPUTS]; ///< values; -1: left out
     bool is_into; ///< output 0 was there before: it is written into
 };
 
