@@ -15,6 +15,7 @@
 //   GROUP, N   work-items of a group; quads of a work-item (scan_rows)
 //   RUN        x and y have stride 1 or -1 along the axis; its length and all offsets are such that
 //              quads are aligned (and so is ALIGNED)
+//   WHOLE      scan_rows, with RUN: the strides are 1, share is GROUP and every tile has all its quads
 //   those of scan_ops.clh
 #include "scan_ops.clh"
 
@@ -31,27 +32,35 @@
 
 static inline int log2_of(int power) { return (int)popcount((uint)power - 1u); }
 
-// Puts what comes before each of `count` parts in the place of its total; returns what comes after
-// all of them. Totals are read together, for each takes its time.
-#define PARTS_BEFORE(NAME, MOST)                                                                   \
-    static inline acc_t NAME(local acc_t *parts, int count, acc_t before) {                        \
-        acc_t totals[MOST];                                                                        \
-        _Pragma("unroll") for (int k = 0; k < MOST; k++)                                           \
-            totals[k] = k < count ? parts[k] : (acc_t)(IDENTITY);                                  \
-        _Pragma("unroll") for (int k = 0; k < MOST; k++) {                                         \
-            if (k < count) parts[k] = before;                                                      \
-            before = combine(before, totals[k]);                                                   \
-        }                                                                                          \
-        return before;                                                                             \
+// Puts what comes before each of `count` parts in the place of its total; returns the total of all.
+// Eight totals are read together, for each takes its time; more would take registers.
+static inline acc_t parts_before(local acc_t *parts, int count) {
+    acc_t before = IDENTITY;
+#pragma unroll 1
+    for (int begin = 0; begin < count; begin += 8) {
+        acc_t totals[8];
+#pragma unroll
+        for (int k = 0; k < 8; k++)
+            totals[k] = begin + k < count ? parts[begin + k] : (acc_t)(IDENTITY);
+#pragma unroll
+        for (int k = 0; k < 8; k++) {
+            if (begin + k < count) parts[begin + k] = before;
+            before = combine(before, totals[k]);
+        }
     }
-PARTS_BEFORE(parts_before8, 8)
-PARTS_BEFORE(parts_before16, 16)
+    return before;
+}
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 scan_rows(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y, global acc_t *carry,
           const struct scan_args args) {
     local acc_t quads[PADDED(QUADS)], segments[PARTS], blocks[PARTS];
-    const int share = (int)args.share, item = (int)get_local_id(0), lane = item & (share - 1);
+#ifdef WHOLE
+    const int share = GROUP;
+#else
+    const int share = (int)args.share;
+#endif
+    const int item = (int)get_local_id(0), lane = item & (share - 1);
     // Logarithms: quads of a tile, of a segment; segments of a block; blocks of a tile.
     const int tile_log = log2_of(share * N);
     const int segment_log = min(tile_log, 3), block_log = min(tile_log - segment_log, 4);
@@ -69,8 +78,13 @@ scan_rows(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y, gl
 
     accv_t v[N];
 #pragma unroll
-    for (int i = 0; i < N; i++)
+    for (int i = 0; i < N; i++) {
+#ifdef WHOLE
+        v[i] = load_accv(from + QUAD * (i * share + lane));
+#else
         v[i] = load_quad(from, args.x_stride, IS_RUN, QUAD * (i * share + lane), length);
+#endif
+    }
     const int first = (item - lane) * N + lane; // of the group's quads
 #pragma unroll
     for (int i = 0; i < N; i++) {
@@ -79,16 +93,14 @@ scan_rows(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y, gl
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int s = item; s < QUADS >> segment_log; s += GROUP)
-        segments[s] = parts_before8(quads + PADDED(s << segment_log), 1 << segment_log, IDENTITY);
+        segments[s] = parts_before(quads + PADDED(s << segment_log), 1 << segment_log);
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int b = item; b < QUADS >> (segment_log + block_log); b += GROUP)
-        blocks[b] = parts_before16(segments + (b << block_log), 1 << block_log, IDENTITY);
+        blocks[b] = parts_before(segments + (b << block_log), 1 << block_log);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (lane == 0) {
-        local acc_t *own = blocks + (first >> (segment_log + block_log));
-        acc_t before = IDENTITY;
-        for (int k = 0; k < 1 << blocks_log; k += 16)
-            before = parts_before16(own + k, min(16, (1 << blocks_log) - k), before);
+        const acc_t before =
+            parts_before(blocks + (first >> (segment_log + block_log)), 1 << blocks_log);
         if (exists && args.phase == PHASE_TOTALS) carry[args.carry_offset + unit] = before;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -102,8 +114,12 @@ scan_rows(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y, gl
         const int quad = first + i * share, segment = quad >> segment_log;
         acc_t before = combine(blocks[segment >> block_log], segments[segment]);
         before = combine(tiles_before, combine(before, quads[PADDED(quad)]));
-        store_quad(to, args.y_stride, IS_RUN, QUAD * (i * share + lane), length,
-                   quad_results(before, v[i], args.exclusive != 0));
+        const accv_t results = quad_results(before, v[i], args.exclusive != 0);
+#ifdef WHOLE
+        STOREV(Y, to, QUAD * (i * share + lane), TO_YV(results));
+#else
+        store_quad(to, args.y_stride, IS_RUN, QUAD * (i * share + lane), length, results);
+#endif
     }
 }
 

@@ -26,6 +26,7 @@ struct program {
     uint32_t op; ///< low byte of the opcode
     cbk_dtype x, y, accumulator;
     bool is_gpu, is_run, has_index64;
+    bool is_whole;         ///< GPU form, rows: a group has a tile, and all tiles are full
     uint32_t group, quads; ///< GPU form
 };
 
@@ -40,10 +41,12 @@ static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines
         cbk_rt_text_add(defines, " -DGROUP=%u -DN=%u", (unsigned)program->group,
                         (unsigned)program->quads);
     if (program->is_run) cbk_rt_text_add(defines, " -DRUN -DALIGNED");
+    if (program->is_whole) cbk_rt_text_add(defines, " -DWHOLE");
 }
 
 static struct cbk_rt_spec make_spec(const struct program *program, const char *entry) {
-    uint64_t flags = (uint64_t)program->is_run | (uint64_t)program->has_index64 << 1;
+    uint64_t flags = (uint64_t)program->is_run | (uint64_t)program->has_index64 << 1 |
+                     (uint64_t)program->is_whole << 2;
     return (struct cbk_rt_spec){
         .source = program->is_gpu ? &cbk_kernel_scan_gpu : &cbk_kernel_scan_cpu,
         .entry = entry,
@@ -144,6 +147,9 @@ static void plan_rows_gpu(struct scan *scan) {
                            starts_quads(args->y_offset, args->y_stride) &&
                            cbk_ocl_axes_are_aligned(&args->kept, 4) &&
                            cbk_ocl_axes_are_aligned_y(&args->kept, 4);
+    scan->program.is_whole = scan->program.is_run && args->x_stride == 1 && args->y_stride == 1 &&
+                             args->share == shape->group &&
+                             args->length % (4 * args->share * (int64_t)shape->quads) == 0;
 }
 
 static void plan_gpu(struct scan *scan) {
@@ -346,9 +352,10 @@ static void visit_dtype(void *context, cbk_dtype dtype) {
     for (int i = 0; i < SHAPES; i++) {
         program.group = shapes[i].group;
         program.quads = shapes[i].quads;
-        for (int form = 0; form < 4; form++) {
-            program.is_run = (form & 1) != 0;
-            program.has_index64 = (form & 2) != 0;
+        for (int form = 0; form < 6; form++) {
+            program.is_run = form / 2 > 0;
+            program.is_whole = form / 2 > 1;
+            program.has_index64 = form % 2 > 0;
             visit_program(visit, &program);
         }
     }
