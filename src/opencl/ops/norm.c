@@ -2,6 +2,8 @@
 /// kernels/norm_cpu.cl and kernels/norm_gpu.cl, which walk contiguous rows.
 #include "norm.h"
 
+#include "reduce.h"
+
 #define GROUP 256         ///< of rows that are too long for registers, and of norm_columns
 #define CHUNK_ROWS 256    ///< of norm_columns
 #define COLUMNS_CPU 512   ///< of a work-item of norm_columns

@@ -38,10 +38,6 @@ bool cbk_ocl_norm_shape(const struct cbk_ocl_norm_program *program, int64_t leng
                         uint32_t max_work_group, struct cbk_ocl_norm_shape *out);
 struct cbk_rt_spec cbk_ocl_norm_spec(const struct cbk_ocl_norm_program *program, const char *entry);
 
-/// y = the sum of x [m, n] over its first axis (reduce.c). y has rank 1, m may be 0.
-cbk_status cbk_ocl_sum_first_axis(struct cbk_ocl_stream *stream, const char *name,
-                                  const struct cbk_ocl_operand *x, const struct cbk_ocl_operand *y);
-
 // batch_norm.c
 cbk_status cbk_ocl_batch_norm(struct cbk_ocl_stream *stream, const cbk_op *op);
 

@@ -5,7 +5,6 @@
 #include "reduce.h"
 
 #include "merge.h"
-#include "norm.h"
 
 #include <string.h>
 

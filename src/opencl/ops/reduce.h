@@ -59,4 +59,9 @@ size_t cbk_ocl_reduce_state_bytes(const struct cbk_ocl_reduce_program *program);
 struct cbk_rt_spec cbk_ocl_reduce_spec(const struct cbk_ocl_reduce_program *program,
                                        const char *entry);
 
+// reduce.c
+/// y = the sum of x [m, n] over its first axis. y has rank 1, m may be 0.
+cbk_status cbk_ocl_sum_first_axis(struct cbk_ocl_stream *stream, const char *name,
+                                  const struct cbk_ocl_operand *x, const struct cbk_ocl_operand *y);
+
 #endif
