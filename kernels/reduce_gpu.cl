@@ -51,27 +51,31 @@ static inline void emit(const struct reduce_args *args, global STORAGE(Y) *y,
         finish(args, y, z, result, s);
 }
 
-// 4 neighbouring lanes of a block of `count` elements, 4 | count.
-static inline statev load_quads(global const STORAGE(X) *p, int count, int lane, long parameter) {
-    if (lane >= count) return empty_statev();
-    leafv s = leaf_start(load_accv(p + lane), IOTA + lane);
-    int i = lane + LANES;
-#if IS_ARG || defined(FIELDS) // 8 loads in flight: a wide state leaves no registers for more
-    if (lane + 8 * LANES <= count)
-#pragma unroll
-        for (int k = 1; k < 8; k++, i += LANES) s = leaf_next(s, load_accv(p + i), IOTA + i);
-#pragma unroll 1
-    for (; i + 7 * LANES < count; i += 8 * LANES)
-#pragma unroll
-        for (int k = 0; k < 8 * LANES; k += LANES)
-            s = leaf_next(s, load_accv(p + i + k), IOTA + (i + k));
+// 4 neighbouring lanes of a block of `count` elements, 4 | count. IN_FLIGHT loads are under way at a
+// time: a wide state leaves no registers for more.
+#if defined(FIELDS)
+#define IN_FLIGHT 8
 #else
-    if (count == BLOCK)
-#pragma unroll
-        for (int k = 1; k < LOADS; k++, i += LANES)
-            s = leaf_next(s, load_accv(p + i), IOTA + i);
+#define IN_FLIGHT LOADS
 #endif
-    for (; i < count; i += LANES) s = leaf_next(s, load_accv(p + i), IOTA + i);
+static inline statev load_quads(global const STORAGE(X) *p, int count, int lane, long parameter) {
+    leafv s;
+    int i = lane;
+    if (lane >= count) return empty_statev();
+    if (count == BLOCK) {
+#pragma unroll
+        for (int turn = 0; turn < LOADS / IN_FLIGHT; turn++) {
+            accv_t v[IN_FLIGHT];
+#pragma unroll
+            for (int k = 0; k < IN_FLIGHT; k++) v[k] = load_accv(p + i + k * LANES);
+#pragma unroll
+            for (int k = 0; k < IN_FLIGHT; k++, i += LANES)
+                s = turn + k == 0 ? leaf_start(v[k], IOTA + i) : leaf_next(s, v[k], IOTA + i);
+        }
+        return leaf_end(s);
+    }
+    s = leaf_start(load_accv(p + i), IOTA + i);
+    for (i += LANES; i < count; i += LANES) s = leaf_next(s, load_accv(p + i), IOTA + i);
     return leaf_end(s);
 }
 
@@ -151,28 +155,39 @@ static inline statev load_lanes(global const STORAGE(X) *x, const struct axes *r
         barrier(CLK_LOCAL_MEM_FENCE);                                                              \
     }
 
-// A work-item's vector is 4 neighbouring lanes: vectors are joined before their lanes are.
+// A work-item's vector is 4 lanes in any order or 16 apart: they are joined first.
+#define LOAD_STATES(r, STATEV)                                                                     \
+    states[item] = fold_state(has_elements ? STATEV : empty_statev(), r);                          \
+    JOIN_UNIT(join, states)                                                                        \
+    if (in_unit == 0) units[unit] = states[item];
+
+// A work-item's vector is 4 neighbouring lanes: vectors are joined before their lanes are, but for
+// argmax and argmin, which give the same in any order.
+#if IS_ARG
+#define LOAD_RUN(r)                                                                                \
+    LOAD_STATES(r, load_quads(row + r, (int)min((INDEX)BLOCK, end - r), in_unit * W,               \
+                              args.parameter))
+#else
 #define LOAD_RUN(r)                                                                                \
     vectors[item] = has_elements ? load_quads(row + r, (int)min((INDEX)BLOCK, end - r),            \
                                               in_unit * W, args.parameter)                         \
                                  : empty_statev();                                                 \
     JOIN_UNIT(joinv, vectors)                                                                      \
     if (in_unit == 0) units[unit] = fold_state(vectors[item], r);
+#endif
 
-// Its vector is 4 lanes that are 16 apart: they are joined first.
 #define LOAD_ANY(r)                                                                                \
-    states[item] = fold_state(has_elements ? load_lanes(row, &args.reduced, r, end, in_unit,       \
-                                                        args.parameter)                            \
-                                           : empty_statev(),                                       \
-                              r);                                                                  \
-    JOIN_UNIT(join, states)                                                                        \
-    if (in_unit == 0) units[unit] = states[item];
+    LOAD_STATES(r, load_lanes(row, &args.reduced, r, end, in_unit, args.parameter))
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 reduce_row(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y,
            global STORAGE(Z) *restrict z, global state *restrict partials,
            const struct reduce_args args) {
+#if IS_ARG
+    local state states[GROUP];
+#else
     local statev vectors[GROUP];
+#endif
     local state units[GROUP / UNIT];
     WALK_STEPS(LOAD_RUN)
 }

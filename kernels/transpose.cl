@@ -68,8 +68,8 @@ typedef CAT(T, W) vector_t;
 #define LOW_PAIRS(a, b) (uint8)(a.s01, b.s01, a.s45, b.s45)
 #define HIGH_PAIRS(a, b) (uint8)(a.s23, b.s23, a.s67, b.s67)
 
-// A hint that may name any address.
-#ifdef __clang__
+// A hint that may name any address; NVIDIA's clang has its own address spaces.
+#if defined(__clang__) && !defined(__NV_CL_C_VERSION)
 #define PREFETCH(p) __builtin_prefetch((const void *)(ulong)(p))
 #define STREAM(v, p) __builtin_nontemporal_store(v, p)
 #else

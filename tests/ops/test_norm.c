@@ -61,8 +61,10 @@ static void add_forward(struct test_list *list, cbk_opcode opcode, cbk_dtype dty
         test_input(dtype, pick(number), TEST_MODERATE, form->rank, s[0], s[1], s[2], s[3]);
     for (uint32_t i = 1; i < spec.input_count; i++)
         spec.inputs[i] = factor(form, dtype, pick(number + i));
+    // Rows of equal elements have no variance: with a small eps the rounding of the mean is all.
+    const bool has_spread = spec.inputs[0].view != TEST_EXPANDED;
     test_set_params(&spec, layer_norm, .axis_count = form->axis_count,
-                    .eps = number % 2 ? 0 : 0.25);
+                    .eps = number % 2 && has_spread ? 0 : 0.25);
     spec.tolerance = within(dtype, 16);
     set_outputs(&spec, number);
     char suffix[32];
@@ -135,8 +137,10 @@ int main(void) {
         const cbk_dtype dtype = test_floats[d];
         for (uint32_t f = 0; f < FORM_COUNT; f++) {
             const uint32_t number = 3 * f + d;
-            if (!test_is_full() && dtype != CBK_DTYPE_F32 && (f + d) % 2) continue;
-            for (uint32_t turn = 0; turn < 2; turn++) {
+            // A program takes a second or two to build: dtypes share the forms between them.
+            const bool is_whole = test_is_full() || dtype == CBK_DTYPE_F32;
+            if (!is_whole && (f + d) % 4) continue;
+            for (uint32_t turn = 0; turn < (is_whole ? 2 : 1); turn++) {
                 add_forward(&list, CBK_OP_LAYER_NORM, dtype, &forms[f], number + turn);
                 add_forward(&list, CBK_OP_RMS_NORM, dtype, &forms[f], number + turn);
             }

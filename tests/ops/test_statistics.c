@@ -109,7 +109,7 @@ static void add(struct test_list *list, const struct question *question, cbk_dty
 static void add_question(struct test_list *list, const struct question *question, uint32_t number) {
     cbk_dtype dtypes[20];
     const uint32_t count = test_pick_dtypes(question->is_for_ints ? test_numbers : test_floats,
-                                            number, question->is_for_ints ? 3 : 4, dtypes);
+                                            number, question->is_for_ints ? 3 : 2, dtypes);
     for (uint32_t d = 0; d < count; d++) {
         for (uint32_t f = 0; f < FORM_COUNT; f++)
             if (test_is_full() || dtypes[d] == CBK_DTYPE_F32 || (f + d + number) % 3 == 0)

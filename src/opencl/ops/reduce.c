@@ -120,7 +120,7 @@ static void plan_rows(struct reduction *r, const struct cbk_rt_caps *caps) {
     args->tail = cbk_ocl_clamp(cbk_ocl_power_of_two(blocks), 1, GROUP_BLOCKS);
     int64_t row_groups = cbk_ocl_divide_up(args->kept.count, GROUP_BLOCKS / args->tail);
     int64_t steps = cbk_ocl_divide_up(blocks, args->tail);
-    int64_t wanted = 512 * (int64_t)caps->compute_units; // a group hides no latency between steps
+    int64_t wanted = 32 * (int64_t)caps->compute_units;
     int64_t chunk_steps = cbk_ocl_power_of_two(
         row_groups >= wanted ? steps : cbk_ocl_divide_up(steps * row_groups, wanted));
     args->blocks_per_chunk = chunk_steps * args->tail;
