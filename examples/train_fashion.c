@@ -33,7 +33,8 @@ struct options {
     const char *device; ///< part of a name, or NULL
     bool reference;     ///< --device reference
     bool sgd;
-    bool graph; ///< capture a step once and replay it
+    bool graph;        ///< capture a step once and replay it
+    const char *trace; ///< a file, or NULL
     int epochs;
     int64_t batch, hidden;
     double rate; ///< 0: the optimizer's own default
@@ -50,15 +51,16 @@ static const char usage[] =
     "  --optimizer NAME  adam (default) or sgd\n"
     "  --rate X          learning rate; default 0.001 (adam), 0.05 (sgd)\n"
     "  --seed N          default 1\n"
-    "  --graph           capture a training step once and replay it; compare the speeds\n";
+    "  --graph           capture a training step once and replay it; compare the speeds\n"
+    "  --trace FILE      write what ten steps did, for chrome://tracing or ui.perfetto.dev\n";
 
 static bool parse_options(int argc, char **argv, struct options *o) {
-    enum { DATA = 1, DEVICE, EPOCHS, BATCH, HIDDEN, OPTIMIZER, RATE, SEED, GRAPH, HELP };
+    enum { DATA = 1, DEVICE, EPOCHS, BATCH, HIDDEN, OPTIMIZER, RATE, SEED, GRAPH, TRACE, HELP };
     static const struct option list[] = {
         {"data", 1, NULL, DATA},   {"device", 1, NULL, DEVICE}, {"epochs", 1, NULL, EPOCHS},
         {"batch", 1, NULL, BATCH}, {"hidden", 1, NULL, HIDDEN}, {"optimizer", 1, NULL, OPTIMIZER},
         {"rate", 1, NULL, RATE},   {"seed", 1, NULL, SEED},     {"graph", 0, NULL, GRAPH},
-        {"help", 0, NULL, HELP},   {NULL, 0, NULL, 0}};
+        {"trace", 1, NULL, TRACE}, {"help", 0, NULL, HELP},     {NULL, 0, NULL, 0}};
     *o = (struct options){.data = "/usr/share/datasets/fashion-mnist",
                           .epochs = 8,
                           .batch = 128,
@@ -92,6 +94,9 @@ static bool parse_options(int argc, char **argv, struct options *o) {
             break;
         case GRAPH:
             o->graph = true;
+            break;
+        case TRACE:
+            o->trace = optarg;
             break;
         case HELP:
             fputs(usage, stdout);
@@ -574,6 +579,28 @@ done:
     return status;
 }
 
+/// Ten steps more, with a profile; the model is not used after this.
+static cbk_status trace_steps(cbk_stream *stream, struct trainer *trainer) {
+    enum { STEPS = 10 };
+    cbk_trace *trace = NULL;
+    cbk_tensor *index = NULL;
+    cbk_status status = CBK_OK;
+    if (trainer->options->trace == NULL) return CBK_OK;
+    TRY(cbk_arange(stream, CBK_DTYPE_I32, cbk_i(0), cbk_i(1), trainer->options->batch, &index));
+    TRY(cbk_trace_open(trainer->options->trace, &trace));
+    TRY(cbk_profile_begin(stream, cbk_trace_record, trace));
+    for (int i = 0; i < STEPS && status == CBK_OK; i++) status = train_step(stream, trainer, index);
+    const cbk_status end_status = cbk_profile_end(stream);
+    if (status == CBK_OK) status = end_status;
+    const cbk_status close_status = cbk_trace_close(&trace);
+    if (status == CBK_OK) status = close_status;
+    if (status == CBK_OK) printf("ten steps are in %s\n", trainer->options->trace);
+done:
+    (void)cbk_trace_close(&trace);
+    cbk_tensor_release(&index);
+    return status;
+}
+
 static cbk_status run(cbk_stream *stream, const struct options *options,
                       const struct images *train_images, const struct images *test_images) {
     const bool terminal = isatty(STDOUT_FILENO);
@@ -600,6 +627,7 @@ static cbk_status run(cbk_stream *stream, const struct options *options,
         fflush(stdout);
     }
     TRY(compare_speeds(stream, &trainer));
+    TRY(trace_steps(stream, &trainer));
     printf("test accuracy %.1f %%\n", accuracy);
 done:
     free_dataset(&test);

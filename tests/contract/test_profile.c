@@ -56,15 +56,10 @@ static int open_device(void **state) {
 }
 
 static int close_side(void **state) {
-    cbk_memory_info info = CBK_INIT(cbk_memory_info);
     (void)state;
     cbk_tensor_release(&a);
     cbk_tensor_release(&b);
-    cbk_status status = cbk_sync(side.stream);
-    if (status == CBK_OK) status = cbk_memory_usage(side.device, &info);
-    test_write_stats(side.device);
-    test_side_close(&side);
-    return status == CBK_OK && info.allocation_count == 0 ? 0 : -1;
+    return test_side_finish(&side);
 }
 
 static int clear(void **state) {

@@ -19,20 +19,10 @@ static int open_sides(void **state) {
     return test_side_open(&device, "device", b, !reference_alone) ? 0 : -1;
 }
 
-static uint64_t allocation_count(cbk_device *of) {
-    cbk_memory_info info = CBK_INIT(cbk_memory_info);
-    assert_ok(cbk_memory_usage(of, &info));
-    return info.allocation_count;
-}
-
 static int close_sides(void **state) {
     (void)state;
-    assert_ok(cbk_sync(device.stream));
-    assert_int_equal(allocation_count(reference.device), 0);
-    assert_int_equal(allocation_count(device.device), 0);
-    test_side_close(&reference);
-    test_side_close(&device);
-    return 0;
+    const int result = test_side_finish(&device);
+    return test_side_finish(&reference) | result;
 }
 
 struct form {

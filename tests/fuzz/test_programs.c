@@ -20,25 +20,16 @@ static int open_sides(void **state) {
     cbk_backend *backend = NULL;
     (void)state;
     if (cbk_reference_create(NULL, &backend) != CBK_OK ||
-        !test_side_open(&reference, "reference", backend, false) || !test_opencl_open(&device)) {
+        !test_side_open(&reference, "reference", backend, false) || !test_opencl_open(&device, 0)) {
         return -1;
     }
     return 0;
 }
 
-static int close_side(struct test_side *side) {
-    cbk_memory_info info = CBK_INIT(cbk_memory_info);
-    cbk_status status = cbk_sync(side->stream);
-    if (status == CBK_OK) status = cbk_memory_usage(side->device, &info);
-    test_side_close(side);
-    return status == CBK_OK && info.allocation_count == 0 ? 0 : -1;
-}
-
 static int close_sides(void **state) {
     (void)state;
-    test_write_stats(device.device);
-    const int first = close_side(&device), second = close_side(&reference);
-    return first != 0 ? first : second;
+    const int result = test_side_finish(&device);
+    return test_side_finish(&reference) | result;
 }
 
 // ---- checks -------------------------------------------------------------------------------------

@@ -34,12 +34,8 @@ static int open_side(void **state) {
 }
 
 static int close_side(void **state) {
-    cbk_memory_info info = CBK_INIT(cbk_memory_info);
     (void)state;
-    cbk_status status = cbk_sync(stream);
-    if (status == CBK_OK) status = cbk_memory_usage(side.device, &info);
-    test_side_close(&side);
-    return status == CBK_OK && info.allocation_count == 0 && info.used_bytes == 0 ? 0 : -1;
+    return test_side_finish(&side);
 }
 
 // ---- helpers -------------------------------------------------------------------------------------

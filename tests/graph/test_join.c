@@ -21,23 +21,15 @@ static cbk_stream *stream;
 static uint32_t form; ///< CBK_CPU_KERNELS, CBK_GPU_KERNELS, CBK_ROUTE_BLAS
 
 static int open_side(void **state) {
-    cbk_backend_params params = test_backend_params();
-    cbk_backend *backend = NULL;
     (void)state;
-    params.flags |= form;
-    if (cbk_opencl_create(&params, &backend) != CBK_OK) return -1;
-    if (!test_side_open(&side, "opencl", backend, true)) return -1;
+    if (!test_opencl_open(&side, form)) return -1;
     stream = side.stream;
     return 0;
 }
 
 static int close_side(void **state) {
-    cbk_memory_info info = CBK_INIT(cbk_memory_info);
     (void)state;
-    cbk_status status = cbk_sync(stream);
-    if (status == CBK_OK) status = cbk_memory_usage(side.device, &info);
-    test_side_close(&side);
-    return status == CBK_OK && info.used_bytes == 0 ? 0 : -1;
+    return test_side_finish(&side);
 }
 
 static cbk_tensor **next(struct work *work) {

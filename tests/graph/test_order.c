@@ -14,20 +14,13 @@
 static struct test_side side;
 
 static int open_side(void **state) {
-    cbk_backend_params params = test_backend_params();
-    cbk_backend *backend = NULL;
     (void)state;
-    if (cbk_opencl_create(&params, &backend) != CBK_OK) return -1;
-    return test_side_open(&side, "opencl", backend, true) ? 0 : -1;
+    return test_opencl_open(&side, 0) ? 0 : -1;
 }
 
 static int close_side(void **state) {
-    cbk_memory_info info = CBK_INIT(cbk_memory_info);
     (void)state;
-    cbk_status status = cbk_sync(side.stream);
-    if (status == CBK_OK) status = cbk_memory_usage(side.device, &info);
-    test_side_close(&side);
-    return status == CBK_OK && info.allocation_count == 0 && info.used_bytes == 0 ? 0 : -1;
+    return test_side_finish(&side);
 }
 
 struct results {

@@ -21,16 +21,14 @@ static int open_side(void **state) {
         is_open = cbk_reference_create(NULL, &reference) == CBK_OK &&
                   test_side_open(&side, "reference", reference, false);
     else
-        is_open = test_opencl_open(&side);
+        is_open = test_opencl_open(&side, 0);
     stream = side.stream;
     return is_open ? 0 : -1;
 }
 
 static int close_side(void **state) {
     (void)state;
-    test_write_stats(side.device);
-    test_side_close(&side);
-    return 0;
+    return test_side_finish(&side);
 }
 
 /// Rounds of each property.

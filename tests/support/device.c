@@ -59,9 +59,10 @@ void test_side_close(struct test_side *side) {
     cbk_backend_release(&side->backend);
 }
 
-bool test_opencl_open(struct test_side *side) {
+bool test_opencl_open(struct test_side *side, uint32_t flags) {
     cbk_backend_params params = test_backend_params();
     cbk_backend *backend = NULL;
+    params.flags |= flags;
     if (cbk_opencl_create(&params, &backend) != CBK_OK) {
         fprintf(stderr, "opencl: %s\n", cbk_last_error_message());
         return false;
@@ -91,7 +92,7 @@ int test_pair_open(void **state) {
         if (cbk_reference_create(NULL, &second) != CBK_OK ||
             !test_side_open(&test_pair.device, "device", second, false))
             return -1;
-    } else if (!test_opencl_open(&test_pair.device)) {
+    } else if (!test_opencl_open(&test_pair.device, 0)) {
         return -1;
     }
     test_pair.info = CBK_INIT(cbk_device_info);
@@ -113,15 +114,18 @@ static int check_no_memory_left(struct test_side *side) {
     return -1;
 }
 
+int test_side_finish(struct test_side *side) {
+    int result = 0;
+    if (side->stream) {
+        test_write_stats(side->device);
+        result = check_no_memory_left(side);
+    }
+    test_side_close(side);
+    return result;
+}
+
 int test_pair_close(void **state) {
     (void)state;
-    int result = 0;
-    if (test_pair.device.stream) {
-        test_write_stats(test_pair.device.device);
-        result |= check_no_memory_left(&test_pair.device);
-        result |= check_no_memory_left(&test_pair.reference);
-    }
-    test_side_close(&test_pair.device);
-    test_side_close(&test_pair.reference);
-    return result;
+    const int result = test_side_finish(&test_pair.device);
+    return test_side_finish(&test_pair.reference) | result;
 }

@@ -42,8 +42,13 @@ cbk_backend_params test_backend_params(void);
 bool test_side_open(struct test_side *side, const char *name, cbk_backend *backend, bool by_name);
 void test_side_close(struct test_side *side);
 
-/// The side with the OpenCL backend. False after a printed reason.
-bool test_opencl_open(struct test_side *side);
+/// The side with the OpenCL backend, and more of its flags (CBK_CPU_KERNELS, ...). False after a
+/// printed reason.
+bool test_opencl_open(struct test_side *side, uint32_t flags);
+
+/// Waits, writes the stats, closes. 0, or -1 after a printed reason: work failed, or memory is still
+/// in use.
+int test_side_finish(struct test_side *side);
 
 /// Appends the line of CUBEBACK_TEST_STATS.
 void test_write_stats(cbk_device *device);

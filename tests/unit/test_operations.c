@@ -65,7 +65,19 @@ static const char intro[] =
     "the\n"
     "same view), the *first input*, or nothing (–). Views share their input's memory and have no "
     "`_into`\n"
-    "form.\n";
+    "form.\n"
+    "\n"
+    "Both built-in backends have every operation, and every operation takes every view: any "
+    "offset,\n"
+    "strides that are 0, negative or overlapping, and size zero. On one device a result has the "
+    "same "
+    "bits\n"
+    "in every run, on every stream, alone or in a graph; only updates that ask for "
+    "`CBK_INDEX_UNORDERED`\n"
+    "give that up. *Notes*: *draws*: takes random numbers of the stream; *indices*: an index out "
+    "of "
+    "range\n"
+    "comes up at the next sync or read; *outputs*: results, where there are several.\n";
 
 static const char *const families[] = {
     "",
@@ -85,6 +97,7 @@ static const char *const families[] = {
     "Indexing",
     "Random numbers",
     "Gradients of activations",
+    [CBK_FAMILY_NORM] = "Normalisation",
     [CBK_FAMILY_COMPACT] = "Compaction",
     [CBK_FAMILY_SCAN] = "Scans",
     [CBK_FAMILY_SORT] = "Sorting",
@@ -115,17 +128,24 @@ static const char *in_place(const cbk_op_info *info) {
     return (info->flags & CBK_ROW_UPDATE) != 0 ? "first input" : "–";
 }
 
+static void write_notes(const cbk_op_info *info, char *text, size_t size) {
+    text[0] = '\0';
+    if ((info->flags & CBK_ROW_RANDOM) != 0) snprintf(text, size, "draws");
+    if ((info->flags & CBK_ROW_CHECKS_INDICES) != 0) snprintf(text, size, "indices");
+    if (info->output_count > 1) snprintf(text, size, "%u outputs", (unsigned)info->output_count);
+}
+
 static void make_page(char *page, size_t size) {
     size_t used = (size_t)snprintf(page, size, "%s", intro);
     uint32_t cursor = 0, family = 0;
     for (const cbk_op_info *info; (info = cbk_op_next(&cursor)) != NULL;) {
-        char dtypes[96] = "", inputs[16];
+        char dtypes[96] = "", inputs[16], notes[32];
         if (info->opcode >> 8 != family) {
             family = info->opcode >> 8;
             assert_true(family < sizeof families / sizeof *families);
             used += (size_t)snprintf(page + used, size - used,
                                      "\n## %s\n\n| operation | opcode | inputs | dtypes | in place "
-                                     "|\n|---|---|---|---|---|\n",
+                                     "| notes |\n|---|---|---|---|---|---|\n",
                                      families[family]);
         }
         append_dtypes(info->dtypes, dtypes);
@@ -134,9 +154,10 @@ static void make_page(char *page, size_t size) {
                                                                  : "%u to %u";
         snprintf(inputs, sizeof inputs, range, (unsigned)info->min_inputs,
                  (unsigned)info->max_inputs);
-        used +=
-            (size_t)snprintf(page + used, size - used, "| `%s` | 0x%04x | %s | %s | %s |\n",
-                             info->name, (unsigned)info->opcode, inputs, dtypes, in_place(info));
+        write_notes(info, notes, sizeof notes);
+        used += (size_t)snprintf(page + used, size - used,
+                                 "| `%s` | 0x%04x | %s | %s | %s | %s |\n", info->name,
+                                 (unsigned)info->opcode, inputs, dtypes, in_place(info), notes);
     }
     assert_true(used < size);
 }

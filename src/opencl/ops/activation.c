@@ -78,14 +78,8 @@ cbk_status cbk_ocl_activation_backward(struct cbk_ocl_stream *stream, const cbk_
 
 // ---- list of programs ----------------------------------------------------------------------------
 
-struct visit {
-    cbk_opcode opcode;
-    cbk_ocl_program_visitor visit;
-    void *user_data;
-};
-
 static void visit_dtype(void *context, cbk_dtype dtype) {
-    const struct visit *visit = context;
+    const struct cbk_ocl_row_visit *visit = context;
     const uint32_t variants = visit->opcode == CBK_OP_GELU_BACKWARD ? 2 : 1;
     for (uint32_t variant = 0; variant < variants; variant++) {
         struct cbk_ocl_pointwise op = describe_backward(visit->opcode, variant, dtype);
@@ -95,7 +89,8 @@ static void visit_dtype(void *context, cbk_dtype dtype) {
 
 void cbk_ocl_activation_backward_programs(cbk_ocl_program_visitor visit, void *user_data) {
     for (uint32_t low = 0; low < BACKWARD_ROWS; low++) {
-        struct visit context = {CBK_FAMILY_ACTIVATION_BACKWARD << 8 | low, visit, user_data};
+        struct cbk_ocl_row_visit context = {CBK_FAMILY_ACTIVATION_BACKWARD << 8 | low, visit,
+                                            user_data};
         cbk_ocl_each_row_dtype(context.opcode, visit_dtype, &context);
     }
 }

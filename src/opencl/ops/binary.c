@@ -63,14 +63,8 @@ cbk_status cbk_ocl_binary(struct cbk_ocl_stream *stream, const cbk_op *op) {
 
 // ---- list of programs ----------------------------------------------------------------------------
 
-struct visit {
-    cbk_opcode opcode;
-    cbk_ocl_program_visitor visit;
-    void *user_data;
-};
-
 static void visit_dtype(void *context, cbk_dtype dtype) {
-    const struct visit *visit = context;
+    const struct cbk_ocl_row_visit *visit = context;
     struct cbk_ocl_pointwise op = describe_binary(visit->opcode, false, dtype);
     cbk_ocl_pointwise_visit(&op, visit->visit, visit->user_data);
     if (op.scalar_count == 0) return;
@@ -80,8 +74,8 @@ static void visit_dtype(void *context, cbk_dtype dtype) {
 
 void cbk_ocl_binary_programs(cbk_ocl_program_visitor visit, void *user_data) {
     for (uint32_t low = 0; low < BINARY_ROWS; low++) {
-        struct visit tensors = {CBK_FAMILY_BINARY << 8 | low, visit, user_data};
-        struct visit scalar = {CBK_FAMILY_BINARY_SCALAR << 8 | low, visit, user_data};
+        struct cbk_ocl_row_visit tensors = {CBK_FAMILY_BINARY << 8 | low, visit, user_data};
+        struct cbk_ocl_row_visit scalar = {CBK_FAMILY_BINARY_SCALAR << 8 | low, visit, user_data};
         cbk_ocl_each_row_dtype(tensors.opcode, visit_dtype, &tensors);
         cbk_ocl_each_row_dtype(scalar.opcode, visit_dtype, &scalar);
     }

@@ -70,14 +70,8 @@ cbk_status cbk_ocl_compare(struct cbk_ocl_stream *stream, const cbk_op *op) {
 
 // ---- list of programs ----------------------------------------------------------------------------
 
-struct visit {
-    cbk_opcode opcode;
-    cbk_ocl_program_visitor visit;
-    void *user_data;
-};
-
 static void visit_dtype(void *context, cbk_dtype dtype) {
-    const struct visit *visit = context;
+    const struct cbk_ocl_row_visit *visit = context;
     struct cbk_ocl_pointwise op = describe_compare(visit->opcode, dtype, CBK_DTYPE_BOOL);
     cbk_ocl_pointwise_visit(&op, visit->visit, visit->user_data);
     op.types[0] = CBK_DTYPE_BOOL32;
@@ -85,7 +79,7 @@ static void visit_dtype(void *context, cbk_dtype dtype) {
 }
 
 static void visit_close(void *context, cbk_dtype dtype) {
-    const struct visit *visit = context;
+    const struct cbk_ocl_row_visit *visit = context;
     for (int i = 0; i < 4; i++) {
         cbk_dtype out = (i & 1) != 0 ? CBK_DTYPE_BOOL32 : CBK_DTYPE_BOOL;
         struct cbk_ocl_pointwise op = describe_close((i & 2) != 0, dtype, out);
@@ -95,11 +89,11 @@ static void visit_close(void *context, cbk_dtype dtype) {
 
 void cbk_ocl_compare_programs(cbk_ocl_program_visitor visit, void *user_data) {
     for (uint32_t low = 0; low < COMPARE_ROWS; low++) {
-        struct visit tensors = {CBK_FAMILY_COMPARE << 8 | low, visit, user_data};
-        struct visit scalar = {CBK_FAMILY_COMPARE_SCALAR << 8 | low, visit, user_data};
+        struct cbk_ocl_row_visit tensors = {CBK_FAMILY_COMPARE << 8 | low, visit, user_data};
+        struct cbk_ocl_row_visit scalar = {CBK_FAMILY_COMPARE_SCALAR << 8 | low, visit, user_data};
         cbk_ocl_each_row_dtype(tensors.opcode, visit_dtype, &tensors);
         cbk_ocl_each_row_dtype(scalar.opcode, visit_dtype, &scalar);
     }
-    struct visit close = {CBK_OP_IS_CLOSE, visit, user_data};
+    struct cbk_ocl_row_visit close = {CBK_OP_IS_CLOSE, visit, user_data};
     cbk_ocl_each_row_dtype(CBK_OP_IS_CLOSE, visit_close, &close);
 }

@@ -11,35 +11,6 @@ struct gather_args {
     int64_t piece, units_per_item, stream;
 };
 
-// ---- programs -----------------------------------------------------------------------------------
-
-struct program {
-    uint32_t element_size; ///< 1, 2, 4, 8; GPU form also 16
-    cbk_dtype index;
-    bool is_gpu, has_index64;
-};
-
-static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines) {
-    const struct program *program = spec->context;
-    cbk_rt_text_add(defines, " -DE=%s -DI=%s -DINDEX=%s", cbk_ocl_bits_type(program->element_size),
-                    cbk_ocl_dtype_word(program->index), program->has_index64 ? "long" : "int");
-    if (program->is_gpu)
-        cbk_rt_text_add(defines, " -DGPU_FORM");
-    else
-        cbk_rt_text_add(defines, " -DV=%d", program->element_size == 8 ? 8 : 16);
-}
-
-static struct cbk_rt_spec make_spec(const struct program *program) {
-    return (struct cbk_rt_spec){
-        .source = &cbk_kernel_gather,
-        .entry = "gather",
-        .key = {(uint64_t)program->element_size | (uint64_t)program->index << 8 |
-                    (uint64_t)program->is_gpu << 16 | (uint64_t)program->has_index64 << 17,
-                0},
-        .describe = describe,
-        .context = program};
-}
-
 // ---- launch -------------------------------------------------------------------------------------
 
 /// Can `factor` elements of the innermost axis go as one?
@@ -94,17 +65,20 @@ cbk_status cbk_ocl_gather(struct cbk_ocl_stream *stream, const struct cbk_ocl_in
         widen(&args, wide / size);
         size = wide;
     }
-    struct program program = {.element_size = size,
-                              .index = indexing->index.meta->dtype,
-                              .is_gpu = !caps->is_cpu,
-                              .has_index64 = caps->is_cpu || args.axes.count > INT32_MAX / 2 ||
-                                             (stream->device->flags & CBK_INDEX_64) != 0};
+    struct cbk_ocl_index_program program = {.source = &cbk_kernel_gather,
+                                            .entry = "gather",
+                                            .element_size = size,
+                                            .index = indexing->index.meta->dtype,
+                                            .is_gpu = !caps->is_cpu,
+                                            .has_index64 =
+                                                caps->is_cpu || args.axes.count > INT32_MAX / 2 ||
+                                                (stream->device->flags & CBK_INDEX_64) != 0};
     size_t local = program.is_gpu ? CBK_OCL_MOVE_GROUP : 1;
     struct cbk_rt_launch launch = {.operation = indexing->operation,
                                    .dimensions = 1,
                                    .global = {(size_t)plan(caps, &args, size), 1, 1},
                                    .local = {local, 1, 1}};
-    struct cbk_rt_spec spec = make_spec(&program);
+    struct cbk_rt_spec spec = cbk_ocl_index_spec(&program);
     cbk_status status = cbk_rt_kernel(stream->rt, &spec, &launch.kernel);
     if (status != CBK_OK) return status;
     // x may have no elements: then no index is within it.
@@ -120,13 +94,5 @@ cbk_status cbk_ocl_gather(struct cbk_ocl_stream *stream, const struct cbk_ocl_in
 // ---- the list of all programs -------------------------------------------------------------------
 
 void cbk_ocl_gather_programs(cbk_ocl_program_visitor visit, void *user_data) {
-    for (const cbk_dtype *index = cbk_ocl_index_dtypes; *index != CBK_DTYPE_NONE; index++) {
-        for (uint32_t size = 1; size <= 16; size *= 2) {
-            for (int form = size == 16; form < 3; form++) {
-                struct program program = {size, *index, form > 0, form != 1};
-                struct cbk_rt_spec spec = make_spec(&program);
-                visit(user_data, &spec);
-            }
-        }
-    }
+    cbk_ocl_index_programs_of(&cbk_kernel_gather, "gather", 16, visit, user_data);
 }

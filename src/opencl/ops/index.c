@@ -1,9 +1,48 @@
 /// index.c: the index family: what is moved where.
 #include "index.h"
 
+#include "mover.h"
+
 const cbk_dtype cbk_ocl_index_dtypes[] = {CBK_DTYPE_I64, CBK_DTYPE_I32, CBK_DTYPE_I16,
                                           CBK_DTYPE_I8,  CBK_DTYPE_U64, CBK_DTYPE_U32,
                                           CBK_DTYPE_U16, CBK_DTYPE_U8,  CBK_DTYPE_NONE};
+
+// ---- programs that gather and one_hot have alike ------------------------------------------------
+
+static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines) {
+    const struct cbk_ocl_index_program *program = spec->context;
+    cbk_rt_text_add(defines, " -DE=%s -DI=%s -DINDEX=%s", cbk_ocl_bits_type(program->element_size),
+                    cbk_ocl_dtype_word(program->index), program->has_index64 ? "long" : "int");
+    if (program->is_gpu)
+        cbk_rt_text_add(defines, " -DGPU_FORM");
+    else
+        cbk_rt_text_add(defines, " -DV=%d", program->element_size == 8 ? 8 : 16);
+}
+
+struct cbk_rt_spec cbk_ocl_index_spec(const struct cbk_ocl_index_program *program) {
+    return (struct cbk_rt_spec){
+        .source = program->source,
+        .entry = program->entry,
+        .key = {(uint64_t)program->element_size | (uint64_t)program->index << 8 |
+                    (uint64_t)program->is_gpu << 16 | (uint64_t)program->has_index64 << 17,
+                0},
+        .describe = describe,
+        .context = program};
+}
+
+void cbk_ocl_index_programs_of(const struct cbk_rt_source *source, const char *entry,
+                               uint32_t most_size, cbk_ocl_program_visitor visit, void *user_data) {
+    for (const cbk_dtype *index = cbk_ocl_index_dtypes; *index != CBK_DTYPE_NONE; index++) {
+        for (uint32_t size = 1; size <= most_size; size *= 2) {
+            for (int form = size == 16; form < 3; form++) {
+                const struct cbk_ocl_index_program program = {source, entry,    size,
+                                                              *index, form > 0, form != 1};
+                const struct cbk_rt_spec spec = cbk_ocl_index_spec(&program);
+                visit(user_data, &spec);
+            }
+        }
+    }
+}
 
 // ---- axes ---------------------------------------------------------------------------------------
 

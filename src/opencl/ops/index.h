@@ -27,6 +27,19 @@ void cbk_ocl_index_axes(const struct cbk_ocl_indexing *indexing, bool with_index
 /// index's stride along the indexed axis.
 int64_t cbk_ocl_index_step(const struct cbk_ocl_indexing *indexing);
 
+/// A program that moves elements of `element_size` bytes by indices of one dtype.
+struct cbk_ocl_index_program {
+    const struct cbk_rt_source *source;
+    const char *entry;
+    uint32_t element_size; ///< 1, 2, 4, 8; GPU form also 16
+    cbk_dtype index;
+    bool is_gpu, has_index64;
+};
+struct cbk_rt_spec cbk_ocl_index_spec(const struct cbk_ocl_index_program *program);
+/// Visits all of a text's, for sizes up to `most_size` (on CPUs 8).
+void cbk_ocl_index_programs_of(const struct cbk_rt_source *source, const char *entry,
+                               uint32_t most_size, cbk_ocl_program_visitor visit, void *user_data);
+
 cbk_status cbk_ocl_gather(struct cbk_ocl_stream *stream, const struct cbk_ocl_indexing *indexing);
 
 /// Updates x in place; y is the value, and a per-slice index has one axis. `flags`: CBK_INDEX_*.

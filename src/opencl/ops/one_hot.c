@@ -10,35 +10,6 @@ struct one_hot_args {
     uint64_t on, off;
 };
 
-// ---- programs -----------------------------------------------------------------------------------
-
-struct program {
-    uint32_t element_size;
-    cbk_dtype index;
-    bool is_gpu, has_index64;
-};
-
-static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines) {
-    const struct program *program = spec->context;
-    cbk_rt_text_add(defines, " -DE=%s -DI=%s -DINDEX=%s", cbk_ocl_bits_type(program->element_size),
-                    cbk_ocl_dtype_word(program->index), program->has_index64 ? "long" : "int");
-    if (program->is_gpu)
-        cbk_rt_text_add(defines, " -DGPU_FORM");
-    else
-        cbk_rt_text_add(defines, " -DV=%d", program->element_size == 8 ? 8 : 16);
-}
-
-static struct cbk_rt_spec make_spec(const struct program *program) {
-    return (struct cbk_rt_spec){
-        .source = &cbk_kernel_one_hot,
-        .entry = "one_hot",
-        .key = {(uint64_t)program->element_size | (uint64_t)program->index << 8 |
-                    (uint64_t)program->is_gpu << 16 | (uint64_t)program->has_index64 << 17,
-                0},
-        .describe = describe,
-        .context = program};
-}
-
 // ---- launch -------------------------------------------------------------------------------------
 
 static cbk_status set_args(struct one_hot_args *args, const struct cbk_ocl_operand *index,
@@ -75,11 +46,15 @@ cbk_status cbk_ocl_one_hot(struct cbk_ocl_stream *stream, const cbk_op *op) {
     struct one_hot_args args;
     cbk_status status = set_args(&args, &index, &y, op->params);
     if (status != CBK_OK) return status;
-    const struct program program = {cbk_dtype_size(y.meta->dtype), index.meta->dtype, !caps->is_cpu,
-                                    caps->is_cpu || count > INT32_MAX / 2 ||
-                                        cbk_ocl_axes_are_long(&args.rows) ||
-                                        (stream->device->flags & CBK_INDEX_64) != 0};
-    const struct cbk_rt_spec spec = make_spec(&program);
+    const struct cbk_ocl_index_program program = {
+        .source = &cbk_kernel_one_hot,
+        .entry = "one_hot",
+        .element_size = cbk_dtype_size(y.meta->dtype),
+        .index = index.meta->dtype,
+        .is_gpu = !caps->is_cpu,
+        .has_index64 = caps->is_cpu || count > INT32_MAX / 2 || cbk_ocl_axes_are_long(&args.rows) ||
+                       (stream->device->flags & CBK_INDEX_64) != 0};
+    const struct cbk_rt_spec spec = cbk_ocl_index_spec(&program);
     struct cbk_rt_launch launch = {
         .operation = "one_hot",
         .dimensions = 1,
@@ -95,13 +70,5 @@ cbk_status cbk_ocl_one_hot(struct cbk_ocl_stream *stream, const cbk_op *op) {
 }
 
 void cbk_ocl_one_hot_programs(cbk_ocl_program_visitor visit, void *user_data) {
-    for (const cbk_dtype *index = cbk_ocl_index_dtypes; *index != CBK_DTYPE_NONE; index++) {
-        for (uint32_t size = 1; size <= 8; size *= 2) {
-            for (int form = 0; form < 3; form++) {
-                const struct program program = {size, *index, form > 0, form != 1};
-                const struct cbk_rt_spec spec = make_spec(&program);
-                visit(user_data, &spec);
-            }
-        }
-    }
+    cbk_ocl_index_programs_of(&cbk_kernel_one_hot, "one_hot", 8, visit, user_data);
 }

@@ -76,6 +76,13 @@ bool cbk_ocl_pointwise_is_vector(const struct cbk_rt_caps *caps, const struct cb
 void cbk_ocl_pointwise_visit(const struct cbk_ocl_pointwise *op, cbk_ocl_program_visitor visit,
                              void *user_data);
 
+/// What a list of programs passes on through cbk_ocl_each_row_dtype.
+struct cbk_ocl_row_visit {
+    cbk_opcode opcode;
+    cbk_ocl_program_visitor visit;
+    void *user_data;
+};
+
 /// Calls `visit_dtype` for every dtype that rows of `opcode` accept.
 void cbk_ocl_each_row_dtype(cbk_opcode opcode, void (*visit_dtype)(void *context, cbk_dtype dtype),
                             void *context);

@@ -125,14 +125,8 @@ cbk_status cbk_ocl_ternary(struct cbk_ocl_stream *stream, const cbk_op *op) {
 
 // ---- list of programs ----------------------------------------------------------------------------
 
-struct visit {
-    cbk_opcode opcode;
-    cbk_ocl_program_visitor visit;
-    void *user_data;
-};
-
 static void visit_clamp(void *context, cbk_dtype dtype) {
-    const struct visit *visit = context;
+    const struct cbk_ocl_row_visit *visit = context;
     for (uint32_t bounds = CLAMP_BOTH; bounds <= CLAMP_HIGH; bounds++) {
         struct cbk_ocl_pointwise op = describe_clamp(bounds, dtype);
         cbk_ocl_pointwise_visit(&op, visit->visit, visit->user_data);
@@ -140,7 +134,7 @@ static void visit_clamp(void *context, cbk_dtype dtype) {
 }
 
 static void visit_combination(void *context, cbk_dtype dtype) {
-    const struct visit *visit = context;
+    const struct cbk_ocl_row_visit *visit = context;
     struct cbk_ocl_pointwise op = describe_combination(visit->opcode, dtype);
     cbk_ocl_pointwise_visit(&op, visit->visit, visit->user_data);
 }
@@ -156,7 +150,7 @@ void cbk_ocl_ternary_programs(cbk_ocl_program_visitor visit, void *user_data) {
             cbk_ocl_pointwise_visit(&fill, visit, user_data);
         }
     }
-    struct visit context = {CBK_OP_CLAMP, visit, user_data};
+    struct cbk_ocl_row_visit context = {CBK_OP_CLAMP, visit, user_data};
     cbk_ocl_each_row_dtype(CBK_OP_CLAMP, visit_clamp, &context);
     for (cbk_opcode opcode = CBK_OP_LERP; opcode <= CBK_OP_ADDCDIV; opcode++) {
         context.opcode = opcode;

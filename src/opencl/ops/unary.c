@@ -124,14 +124,8 @@ cbk_status cbk_ocl_unary(struct cbk_ocl_stream *stream, const cbk_op *op) {
 
 // ---- list of programs ----------------------------------------------------------------------------
 
-struct visit {
-    cbk_opcode opcode;
-    cbk_ocl_program_visitor visit;
-    void *user_data;
-};
-
 static void visit_dtype(void *context, cbk_dtype dtype) {
-    const struct visit *visit = context;
+    const struct cbk_ocl_row_visit *visit = context;
     const struct unary_row *row = &unary_rows[LOW(visit->opcode)];
     if (!is_float(dtype) && row->ints != NUMBERS) return;
     cbk_dtype out = row->gives_bool && !is_bool(dtype) ? CBK_DTYPE_BOOL : dtype;
@@ -143,7 +137,7 @@ static void visit_dtype(void *context, cbk_dtype dtype) {
 
 void cbk_ocl_unary_programs(cbk_ocl_program_visitor visit, void *user_data) {
     for (uint32_t low = 0; low < UNARY_ROWS; low++) {
-        struct visit context = {CBK_FAMILY_UNARY << 8 | low, visit, user_data};
+        struct cbk_ocl_row_visit context = {CBK_FAMILY_UNARY << 8 | low, visit, user_data};
         cbk_ocl_each_row_dtype(context.opcode, visit_dtype, &context);
     }
 }
