@@ -121,6 +121,7 @@ static void settled_references(cl_uint *out_contexts, cl_uint *out_queues) {
     }
 }
 
+/// Fails unless the counts come back to these.
 static void await_references(cl_uint contexts, cl_uint queues) {
     for (int tries = 0; tries < 2000; tries++) {
         if (context_references() == contexts && queue_references(side.foreign.queue) == queues)
