@@ -18,8 +18,8 @@ static const char *const draws[] = {"uniform", "normal", "bernoulli", "integer"}
 static const char *const operations[] = {"random_uniform", "random_normal", "random_bernoulli",
                                          "random_integer"};
 #define LOW(opcode) ((opcode)&0xff)
-#define GROUP 256   // as in random.cl
-#define POSITIONS 8 // of a work-item at a time, as in random.cl
+#define GROUP 256          // as in random.cl
+#define POSITIONS 8        // of a work-item at a time, as in random.cl
 #define GROUPS_PER_UNIT 64 // at most, for each compute unit; a group takes several turns then
 
 // ---- programs -----------------------------------------------------------------------------------
