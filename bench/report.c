@@ -86,9 +86,9 @@ bool bench_write_json(const char *path, const struct bench *bench,
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
     json_t *cases = json_array();
     for (uint32_t i = 0; i < count; i++) json_array_append_new(cases, case_to_json(&results[i]));
-    json_t *root =
-        json_pack("{s:s,s:s,s:s,s:s,s:o}", "device", bench->info.name, "driver", bench->info.driver,
-                  "library", CBK_VERSION_STRING, "date", date, "cases", cases);
+    json_t *root = json_pack("{s:s,s:s,s:s,s:s,s:s,s:o}", "device", bench->info.name, "type",
+                             bench->is_cpu ? "cpu" : "gpu", "driver", bench->info.driver, "library",
+                             CBK_VERSION_STRING, "date", date, "cases", cases);
     bool ok = root != NULL && json_dump_file(root, path, JSON_INDENT(1)) == 0;
     json_decref(root);
     if (!ok) fprintf(stderr, "cubeback-bench: %s could not be written\n", path);

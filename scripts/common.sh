@@ -137,6 +137,19 @@ install_packages() {
     rm -f "$log"
 }
 
+# unpack_packages DIRECTORY: installs the Debian packages that lie there, for machines that reach no
+# mirror, and tells the loader of NVIDIA's OpenCL.
+unpack_packages() {
+    ls "$1"/*.deb >/dev/null 2>&1 || return 0
+    for package in "$1"/*.deb; do
+        # dpkg -x would put a directory in the place of a /lib that is a link.
+        dpkg --fsys-tarfile "$package" | tar -x --keep-directory-symlink -C /
+    done
+    ldconfig
+    mkdir -p /etc/OpenCL/vendors
+    echo libnvidia-opencl.so.1 >/etc/OpenCL/vendors/nvidia.icd
+}
+
 # ---- building ----------------------------------------------------------------------------------
 
 jobs() { printf '%s' "${CUBEBACK_JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)}"; }

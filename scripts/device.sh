@@ -17,15 +17,7 @@ logs=${OUT:-build/device/logs}
 mkdir -p "$logs"
 export CUBEBACK_TEST_DEVICE=${CUBEBACK_TEST_DEVICE:-NVIDIA}
 
-if ls .dev/*.deb >/dev/null 2>&1; then
-    for package in .dev/*.deb; do
-        # dpkg -x would put a directory in the place of a /lib that is a link.
-        dpkg --fsys-tarfile "$package" | tar -x --keep-directory-symlink -C /
-    done
-    ldconfig
-    mkdir -p /etc/OpenCL/vendors
-    echo libnvidia-opencl.so.1 >/etc/OpenCL/vendors/nvidia.icd
-fi
+unpack_packages .dev
 
 build build/device -D CMAKE_BUILD_TYPE=Release -D CUBEBACK_TESTS=ON -D CUBEBACK_BENCH=ON \
     -D CUBEBACK_TOOLS=ON || exit 1
