@@ -46,7 +46,7 @@ static cbk_status measure_launch(struct bench *bench, const struct bench_case *o
                                  struct bench_result *out) {
     double ours[ROUNDS], bare[ROUNDS];
     struct bench_times bare_times;
-    struct bench_driver *driver = bench_driver_open(bench->info.name);
+    struct bench_driver *driver = bench_driver_open(bench->info.name, 1024);
     cbk_status status = CBK_OK;
     for (int round = -3; round < ROUNDS; round++) { // three to warm up
         double start = bench_now_ns();

@@ -11,14 +11,13 @@
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 
-#define LENGTH 1024
-
 struct bench_driver {
     cl_context context;
     cl_command_queue queue;
     cl_program program;
     cl_kernel kernel;
     cl_mem buffer[3];
+    size_t length;
     bool is_cpu;
 };
 
@@ -72,7 +71,7 @@ static cl_device_id find_device(const char *name) {
 }
 
 static bool set_arguments(const struct bench_driver *driver, cl_kernel kernel) {
-    const struct walk walk = {.length = LENGTH};
+    const struct walk walk = {.length = (cl_long)driver->length};
     cl_int code = 0;
     for (cl_uint i = 0; i < 3; i++)
         code |= clSetKernelArg(kernel, i, sizeof(cl_mem), &driver->buffer[i]);
@@ -80,13 +79,14 @@ static bool set_arguments(const struct bench_driver *driver, cl_kernel kernel) {
     return code == CL_SUCCESS;
 }
 
-struct bench_driver *bench_driver_open(const char *name) {
+struct bench_driver *bench_driver_open(const char *name, size_t length) {
     struct bench_driver *driver = calloc(1, sizeof *driver);
     cl_device_id device = find_device(name);
     const char *texts[1] = {text};
     cl_device_type type = 0;
     cl_int code = CL_SUCCESS;
     if (driver == NULL || device == NULL) goto failed;
+    driver->length = length;
     clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
     driver->is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
     driver->context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
@@ -100,7 +100,7 @@ struct bench_driver *bench_driver_open(const char *name) {
     driver->kernel = clCreateKernel(driver->program, "add", &code);
     for (int i = 0; i < 3 && code == CL_SUCCESS; i++)
         driver->buffer[i] =
-            clCreateBuffer(driver->context, CL_MEM_READ_WRITE, LENGTH * sizeof(float), NULL, &code);
+            clCreateBuffer(driver->context, CL_MEM_READ_WRITE, length * sizeof(float), NULL, &code);
     if (code == CL_SUCCESS && set_arguments(driver, driver->kernel)) return driver;
 failed:
     bench_driver_close(driver);
@@ -120,7 +120,7 @@ void bench_driver_close(struct bench_driver *driver) {
 
 /// Kernel object i is `kernels[i]`, or the driver's one for all.
 static double enqueue(const struct bench_driver *driver, const cl_kernel *kernels, int count) {
-    const size_t global = driver->is_cpu ? 1 : LENGTH, local = driver->is_cpu ? 1 : 256;
+    const size_t global = driver->is_cpu ? 1 : driver->length, local = driver->is_cpu ? 1 : 256;
     double start = bench_now_ns();
     for (int i = 0; i < count; i++)
         clEnqueueNDRangeKernel(driver->queue, kernels != NULL ? kernels[i] : driver->kernel, 1,
@@ -155,7 +155,7 @@ double bench_driver_enqueue_each(struct bench_driver *driver, int count) {
 int bench_driver_probe(const char *device_name) {
     double start = bench_now_ns();
     float out[4] = {0};
-    struct bench_driver *driver = bench_driver_open(device_name);
+    struct bench_driver *driver = bench_driver_open(device_name, 1024);
     if (driver == NULL) return 1;
     bench_driver_enqueue(driver, 1);
     if (clEnqueueReadBuffer(driver->queue, driver->buffer[0], CL_TRUE, 0, sizeof out, out, 0, NULL,

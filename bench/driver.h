@@ -2,11 +2,13 @@
 #ifndef BENCH_DRIVER_H
 #define BENCH_DRIVER_H
 
+#include <stddef.h>
+
 struct bench_driver;
 
-/// A queue and an addition of 1,024 f32 on the device of that name (or the first whose device or
+/// A queue and an addition of `length` f32 on the device of that name (or the first whose device or
 /// platform name contains it; NULL: the first). NULL when it cannot be had.
-struct bench_driver *bench_driver_open(const char *name);
+struct bench_driver *bench_driver_open(const char *name, size_t length);
 void bench_driver_close(struct bench_driver *driver);
 
 /// Nanoseconds of a bare clEnqueueNDRangeKernel, the mean of `count`; the queue is drained after.
