@@ -2,6 +2,8 @@
 /// one that a patch names.
 #include "graph.h"
 
+enum { FIRST_PIECE = 16, MOST_PIECE = 256 }; ///< nodes between looks at the queue
+
 static cl_int enqueue(struct cbk_rt_stream *stream, const struct cbk_rt_node *node,
                       cl_event *out_event) {
     const struct cbk_rt_cl *cl = stream->device->cl;
@@ -33,8 +35,10 @@ static const char *name_of(const struct cbk_rt_node *node) {
     return "";
 }
 
-static cl_int run_node(struct cbk_rt_stream *stream, const struct cbk_rt_node *node) {
-    const bool wants_event = cbk_rt_wants_event(stream);
+/// `ends_piece`: the driver may be told to begin, and the batch may end.
+static cl_int run_node(struct cbk_rt_stream *stream, const struct cbk_rt_node *node,
+                       bool ends_piece) {
+    const bool wants_event = ends_piece && cbk_rt_wants_event(stream);
     cl_event event = NULL;
     cl_int code = enqueue(stream, node, wants_event ? &event : NULL);
     if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE) {
@@ -43,10 +47,12 @@ static cl_int run_node(struct cbk_rt_stream *stream, const struct cbk_rt_node *n
         cbk_rt_shelf_clear(stream->device);
         code = enqueue(stream, node, wants_event ? &event : NULL);
     }
-    if (code == CL_SUCCESS) {
-        if (stream->profile) cbk_rt_profile_note(stream, event, name_of(node));
+    if (code != CL_SUCCESS) return code;
+    if (stream->profile) cbk_rt_profile_note(stream, event, name_of(node));
+    if (ends_piece)
         cbk_rt_note_command(stream, event);
-    }
+    else
+        cbk_rt_count_command(stream);
     return code;
 }
 
@@ -57,12 +63,21 @@ static void stick(struct cbk_rt_stream *stream, const struct cbk_rt_node *node, 
                       cbk_rt_cl_error_name(code), (int)code);
 }
 
-/// False when one could not be enqueued.
+/// False when one could not be enqueued. Pieces double, so that the device begins soon and a flush,
+/// which costs as much as a few launches, is rare. A profile wants an event of each node.
 static bool run_nodes(struct cbk_rt_graph *graph, uint32_t first, uint32_t last) {
+    struct cbk_rt_stream *stream = graph->stream;
+    const uint32_t most = stream->profile ? 1 : MOST_PIECE;
+    uint32_t piece = stream->profile ? 1 : FIRST_PIECE, end = first + piece - 1;
     for (uint32_t i = first; i < last; i++) {
-        const cl_int code = run_node(graph->stream, &graph->nodes[i]);
+        const bool ends_piece = i == end || i + 1 == graph->node_count;
+        const cl_int code = run_node(stream, &graph->nodes[i], ends_piece);
+        if (i == end) {
+            if (piece < most) piece *= 2;
+            end += piece;
+        }
         if (code == CL_SUCCESS) continue;
-        stick(graph->stream, &graph->nodes[i], code);
+        stick(stream, &graph->nodes[i], code);
         return false;
     }
     return true;

@@ -294,6 +294,11 @@ void cbk_rt_streams_finish(struct cbk_rt_device *device);
 /// To be called after a command was enqueued; `event` is the command's or NULL. Takes over the
 /// event, closes the batch with it, and flushes now and then.
 void cbk_rt_note_command(struct cbk_rt_stream *stream, cl_event event);
+/// The same for a command that others follow at once: it brings no event, and nothing is flushed.
+static inline void cbk_rt_count_command(struct cbk_rt_stream *stream) {
+    stream->has_open_work = true;
+    stream->unflushed++;
+}
 /// True if the next command should bring an event.
 bool cbk_rt_wants_event(const struct cbk_rt_stream *stream);
 /// Closes the current batch with a marker, flushes, and gives the event of the newest batch
