@@ -5,6 +5,8 @@ set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/cubeback)
 
 file(GLOB public_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/cubeback/*.h)
 install(FILES ${public_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cubeback)
+file(GLOB family_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/cubeback/ops/*.h)
+install(FILES ${family_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cubeback/ops)
 install(TARGETS ${cubeback_library_targets} EXPORT cubeback_targets
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}

@@ -20,13 +20,6 @@
 extern "C" {
 #endif
 
-typedef struct cbk_backend cbk_backend;
-typedef struct cbk_device cbk_device;
-typedef struct cbk_stream cbk_stream;
-typedef struct cbk_tensor cbk_tensor;
-typedef struct cbk_graph cbk_graph;
-typedef struct cbk_event cbk_event;
-
 // ---- errors --------------------------------------------------------------------------------
 
 #define CBK_ERROR_MESSAGE_SIZE 960

@@ -1,4 +1,4 @@
-/// cubeback/types.h: the scalar vocabulary of the ABI: status codes, dtypes, scalars, limits.
+/// cubeback/types.h: the vocabulary of the ABI: handles, status codes, dtypes, scalars, limits.
 ///
 /// Public structs hold fixed-width integers, double and pointers only. A struct that a caller
 /// fills starts with `struct_size` and is made by CBK_INIT; a zero in every other member is the
@@ -49,6 +49,14 @@ extern "C" {
 
 /// Highest rank of a tensor; lists of axes and lengths are arrays of this many entries.
 #define CBK_MAX_RANK 8
+
+/// The handles; cubeback/cubeback.h says what they stand for.
+typedef struct cbk_backend cbk_backend;
+typedef struct cbk_device cbk_device;
+typedef struct cbk_stream cbk_stream;
+typedef struct cbk_tensor cbk_tensor;
+typedef struct cbk_graph cbk_graph;
+typedef struct cbk_event cbk_event;
 
 /// Outcome of a call. Negative numbers do not occur; numbers a caller does not know are errors.
 typedef int32_t cbk_status;

@@ -15,7 +15,7 @@ mkdir -p "$work"
 # print_layout CC [OPENCL_INCLUDES]
 print_layout() {
     LC_ALL=C awk -f "$source/tests/abi/layout.awk" "$source"/include/cubeback/*.h \
-        >"$work/layout-$what.c"
+        "$source"/include/cubeback/ops/*.h >"$work/layout-$what.c"
     "$1" -std=c11 -I "$source/include" ${2:+-isystem "$2"} -o "$work/layout-$what" \
         "$work/layout-$what.c"
     "$work/layout-$what"
@@ -23,7 +23,8 @@ print_layout() {
 
 case $what in
 declared)
-    sed -e 's,//.*,,' -e '/^#/d' "$source"/include/cubeback/*.h | tr '\n' ' ' |
+    sed -e 's,//.*,,' -e '/^#/d' "$source"/include/cubeback/*.h \
+        "$source"/include/cubeback/ops/*.h | tr '\n' ' ' |
         grep -o 'CBK_API [^;{]*' | grep -o 'cbk_[a-z0-9_]* *(' | tr -d ' (' | LC_ALL=C sort -u
     ;;
 print) print_layout "$4" "${5:-}" ;;

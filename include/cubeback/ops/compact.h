@@ -1,0 +1,42 @@
+/// cubeback/ops/compact.h: as many results as there are hits.
+/// What holds for every operation is said in cubeback/ops.h.
+#ifndef CUBEBACK_OPS_COMPACT_H
+#define CUBEBACK_OPS_COMPACT_H
+
+#include <cubeback/opcodes.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// The shape of a result never depends on data. So there are two steps: cbk_count_nonzero tells how
+/// many hits there are, and the `_sized` form takes that as params->length: hits in row-major order,
+/// rows past the last one 0, hits past the last row left out. Its second result, of rank 0, is the
+/// true number of hits; `out_count` and `dst_count` may be NULL. `_into` forms take length and
+/// dtypes from what they write into. Both steps may be captured.
+/// The short forms do both and wait in between for the number; in a capture they are
+/// CBK_ERROR_INVALID_STATE. CBK_ERROR_OVERFLOW where out_dtype could not hold the number of elements.
+
+/// The places where x is not 0 (NaN is not): [hits, rank of x], in the default int.
+/// Dtypes: floats, ints, bools.
+CBK_API cbk_status cbk_argwhere(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
+CBK_API cbk_status cbk_argwhere_sized(cbk_stream *stream, const cbk_tensor *x,
+                                      const cbk_compact_params *params, cbk_tensor **out,
+                                      cbk_tensor **out_count);
+CBK_API cbk_status cbk_argwhere_into(cbk_stream *stream, const cbk_tensor *x, cbk_tensor *dst,
+                                     cbk_tensor *dst_count);
+/// The elements of x where the mask, which broadcasts to x, is true: [hits].
+/// Dtypes: mask bools; x any.
+CBK_API cbk_status cbk_mask_select(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *mask,
+                                   cbk_tensor **out);
+CBK_API cbk_status cbk_mask_select_sized(cbk_stream *stream, const cbk_tensor *x,
+                                         const cbk_tensor *mask, const cbk_compact_params *params,
+                                         cbk_tensor **out, cbk_tensor **out_count);
+CBK_API cbk_status cbk_mask_select_into(cbk_stream *stream, const cbk_tensor *x,
+                                        const cbk_tensor *mask, cbk_tensor *dst,
+                                        cbk_tensor *dst_count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
