@@ -251,7 +251,7 @@ multiply(global const float *a, long a_offset, global const float *b, long b_off
                                    j * out_column;
     multiply_tile(stages, &from, at, sum);
 #ifdef EPILOGUE // and then there are no splits
-    epilogue e = EPILOGUE_AT(matrix, i, j);
+    EPILOGUE_AT(matrix, i, j);
     finish_tile(sum, &e, ROWS(from), COLUMNS(from), at);
 #endif
     if (splits > 1 || (OUT_IS_ACC && out_column == 1)) {

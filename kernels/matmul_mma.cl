@@ -167,6 +167,27 @@ static inline void multiply_tile(local uchar *stages, struct source *from, const
 #define store_two_f8e4m3(p, v) (STORE(f8e4m3, p, 0, (v).x), STORE(f8e4m3, p, 1, (v).y))
 #define store_two_f8e5m2(p, v) (STORE(f8e5m2, p, 0, (v).x), STORE(f8e5m2, p, 1, (v).y))
 
+// The epilogue of a lane's places in row r, sums[.][c] and [c + 1], whose operands are all loaded
+// before one is used; places past the last column are of no use.
+static inline void finish_row(float sums[8][4], int c, const epilogue *e, int r, int column,
+                              int last) {
+#ifdef EPILOGUE // and then there are no splits
+    added_t added[8][2];
+    UNROLL
+    for (int j = 0; j < 8; j++) {
+        UNROLL
+        for (int lane = 0; lane < 2; lane++)
+            added[j][lane] = added_at(e, r, min(column + j * 8 + lane, last));
+    }
+    UNROLL
+    for (int j = 0; j < 8; j++) {
+        UNROLL
+        for (int lane = 0; lane < 2; lane++)
+            sums[j][c + lane] = finish_added(sums[j][c + lane], added[j][lane], e);
+    }
+#endif
+}
+
 kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void
 multiply(global const ushort *a, long a_offset, global const ushort *b, long b_offset,
          global STORAGE(Y) *out, long out_offset, global float *partial, long partial_offset,
@@ -216,21 +237,21 @@ multiply(global const ushort *a, long a_offset, global const ushort *b, long b_o
     long origin = out_offset + batch_offset(&batch, matrix, 2) + i_first * out_row;
     bool is_even = out_column == 1 && ((origin | out_row) & 1) == 0;
     out += origin + j_first * out_column;
-    epilogue e = EPILOGUE_AT(matrix, i_first, j_first);
+    EPILOGUE_AT(matrix, i_first, j_first);
     UNROLL
     for (int i = 0; i < 4; i++) {
         UNROLL
-        for (int j = 0; j < 8; j++) {
+        for (int half_row = 0; half_row < 2; half_row++) {
+            int r = (int)row + i * 16 + half_row * 8;
+            finish_row(sum[i], half_row * 2, &e, min(r, from.rows - 1), (int)column,
+                       from.columns - 1);
+            if (r >= from.rows) continue;
             UNROLL
-            for (int c = 0; c < 4; c += 2) {
-                int r = (int)row + i * 16 + c * 4, q = (int)column + j * 8;
-                float2 two = (float2)(sum[i][j][c], sum[i][j][c + 1]);
-                if (r >= from.rows || q >= from.columns) continue;
+            for (int j = 0; j < 8; j++) {
+                int q = (int)column + j * 8;
+                float2 two = (float2)(sum[i][j][half_row * 2], sum[i][j][half_row * 2 + 1]);
+                if (q >= from.columns) continue;
                 bool has_two = q + 1 < from.columns;
-                if (HAS_EPILOGUE) { // and then there are no splits
-                    two.x = finish_sum(two.x, &e, r, q);
-                    if (has_two) two.y = finish_sum(two.y, &e, r, q + 1);
-                }
                 if (splits > 1) {
                     partial[r * n + q] = two.x;
                     if (has_two) partial[r * n + q + 1] = two.y;

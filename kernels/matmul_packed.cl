@@ -66,7 +66,7 @@ kernel void multiply(global const STORAGE(X) *a, long a_offset, global const acc
     b += b_offset + batch_offset(&batch, matrix, 1) * column_panels * NR * k;
     out += out_offset + batch_offset(&batch, matrix, 2);
     sums += sums_offset + matrix * row_panels * column_panels * (MR * NR);
-    epilogue e = EPILOGUE_AT(matrix, 0, 0);
+    EPILOGUE_AT(matrix, 0, 0);
     for (long k_first = 0; k_first < k; k_first += KC) {
         int k_count = (int)min(k - k_first, (long)KC);
         global const acc_t *b_run = b + column_panels * NR * k_first;

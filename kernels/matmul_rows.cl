@@ -26,6 +26,7 @@
 //   THREADS     64 or 256
 //   B_ALONG_K   as above
 //   ALIGNED     what is read W elements at a time is aligned to them
+//   PARTS       k is cut
 #include "matmul_epilogue.clh"
 
 #define SLICES (THREADS / TN)
@@ -120,11 +121,24 @@ static inline void add_steps(acc_t sum[MR][W], global const STORAGE(X) *a, long 
 
 #endif
 
+// Passed by value: src/opencl/ops/matmul_rows.c has the same struct.
+typedef struct {
+    long a_offset, b_offset, out_offset, partial_offset;
+    long m, n, k, parts, k_part;
+    long a_row, a_k, b_stride, out_row, out_column;
+    batch_axes batch;
+} rows_args;
+
 kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void
-multiply(global const STORAGE(X) *a, long a_offset, global const STORAGE(X) *b, long b_offset,
-         global STORAGE(Y) *out, long out_offset, global acc_t *partial, long partial_offset,
-         long m, long n, long k, long parts, long k_part, long a_row, long a_k, long b_stride,
-         long out_row, long out_column, batch_axes batch EPILOGUE_PARAMS) {
+multiply(global const STORAGE(X) *a, global const STORAGE(X) *b, global STORAGE(Y) *out,
+#ifdef PARTS
+         global acc_t *partial,
+#endif
+         rows_args args EPILOGUE_PARAMS) {
+    const batch_axes batch = args.batch;
+    const long m = args.m, n = args.n, k = args.k, parts = args.parts, k_part = args.k_part;
+    const long a_row = args.a_row, a_k = args.a_k, b_stride = args.b_stride;
+    const long out_row = args.out_row, out_column = args.out_column;
     local acc_t sums[THREADS][VALUES + 1], totals[THREADS];
     int t = (int)get_local_id(0), slice = t / TN;
     // In 32 bits: divisions by what is not known are slow in 64.
@@ -141,12 +155,12 @@ multiply(global const STORAGE(X) *a, long a_offset, global const STORAGE(X) *b, 
     int place = t % VALUES, helper = t / OUTPUTS;
     int column = t % OUTPUTS / VALUES * W + place % W;
     bool is_output = t < OUTPUTS && j_first + column < n;
-    epilogue e = EPILOGUE_AT(matrix, i_first, j_first);
+    EPILOGUE_AT(matrix, i_first, j_first);
     added_t added[CHUNKS];
     UNROLL
     for (int chunk = 0; chunk < CHUNKS; chunk++) {
         int row = (chunk * VALUES + place) / W;
-        if (is_output && row < rows && parts == 1) added[chunk] = added_at(&e, row, column);
+        if (is_output && row < rows) added[chunk] = added_at(&e, row, column);
     }
 
     acc_t sum[MR][W];
@@ -155,8 +169,8 @@ multiply(global const STORAGE(X) *a, long a_offset, global const STORAGE(X) *b, 
         UNROLL
         for (int c = 0; c < W; c++) sum[i][c] = 0;
     }
-    a += a_offset + batch_offset(&batch, matrix, 0) + i_first * a_row + k_first * a_k;
-    b += b_offset + batch_offset(&batch, matrix, 1);
+    a += args.a_offset + batch_offset(&batch, matrix, 0) + i_first * a_row + k_first * a_k;
+    b += args.b_offset + batch_offset(&batch, matrix, 1);
 #ifdef B_ALONG_K
     if (columns > 0)
         add_steps(sum, a, a_row, rows, b + j * b_stride + k_first, b_stride, columns, k_count,
@@ -167,8 +181,11 @@ multiply(global const STORAGE(X) *a, long a_offset, global const STORAGE(X) *b, 
                   slice);
 #endif
 
-    out += out_offset + batch_offset(&batch, matrix, 2) + i_first * out_row + j_first * out_column;
-    partial += partial_offset + ((part * matrices + matrix) * m + i_first) * n + j_first;
+    out += args.out_offset + batch_offset(&batch, matrix, 2) + i_first * out_row +
+           j_first * out_column;
+#ifdef PARTS
+    partial += args.partial_offset + ((part * matrices + matrix) * m + i_first) * n + j_first;
+#endif
     UNROLL
     for (int chunk = 0; chunk < CHUNKS; chunk++) {
         UNROLL
@@ -184,11 +201,12 @@ multiply(global const STORAGE(X) *a, long a_offset, global const STORAGE(X) *b, 
         int row = (chunk * VALUES + place) / W;
         if (is_output && row < rows) {
             for (int h = 1; h < HELPERS; h++) total += totals[h * OUTPUTS + t];
-            if (parts > 1)
-                partial[row * n + column] = total;
-            else
-                STORE(Y, out, row * out_row + column * out_column,
-                      finish_added(total, added[chunk], &e));
+#ifdef PARTS
+            partial[row * n + column] = total;
+#else
+            STORE(Y, out, row * out_row + column * out_column,
+                  finish_added(total, added[chunk], &e));
+#endif
         }
     }
 }

@@ -77,7 +77,7 @@ kernel void multiply(global const STORAGE(X) *a, long a_offset, global const STO
     for (long unit = first; unit < min(first + units_per_item, units); unit++) {
         long matrix = unit / down / across;
         long i = unit % down * block_rows, j = unit / down % across * COLUMNS;
-        epilogue e = EPILOGUE_AT(matrix, 0, 0);
+        EPILOGUE_AT(matrix, 0, 0);
         multiply_block(&p, a + a_offset + batch_offset(&batch, matrix, 0),
                        b + b_offset + batch_offset(&batch, matrix, 1),
                        out + out_offset + batch_offset(&batch, matrix, 2),

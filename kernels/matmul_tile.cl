@@ -107,7 +107,7 @@ multiply(global const STORAGE(X) *a, long a_offset, global const STORAGE(X) *b, 
     long matrices = get_num_groups(0) / (down * across) / splits;
     out += out_offset + batch_offset(&batch, matrix, 2) + i_first * out_row + j_first * out_column;
     partial += partial_offset + ((split * matrices + matrix) * m + i_first) * n + j_first;
-    epilogue e = EPILOGUE_AT(matrix, i_first, j_first);
+    EPILOGUE_AT(matrix, i_first, j_first);
     for (int i = 0; i < TM; i++)
         for (int j = 0; j < TN; j++) {
             int row = y + i * LY, column = x + j * LX;
@@ -130,7 +130,7 @@ kernel void add_splits(global const acc_t *partial, long partial_offset, global 
         acc_t sum = 0;
         for (long i = 0; i < splits; i++) sum += partial[partial_offset + i * size + at];
         long matrix = at / n / m, row = at / n % m, column = at % n;
-        epilogue e = EPILOGUE_AT(matrix, 0, 0);
+        EPILOGUE_AT(matrix, 0, 0);
         out += out_offset + batch_offset(&batch, matrix, 2);
         STORE(Y, out, row * out_row + column * out_column, finish_sum(sum, &e, row, column));
     }

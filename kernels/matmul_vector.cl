@@ -84,7 +84,7 @@ kernel void columns(global const STORAGE(X) *x, long x_offset, global const STOR
         for (int j = 0; j < width; j++) partial[j] = sum[j];
     } else {
         out += out_offset + batch_offset(&batch, matrix, 2) + j_first * out_stride;
-        epilogue e = EPILOGUE_AT(matrix, 0, j_first);
+        EPILOGUE_AT(matrix, 0, j_first);
         store_sums(sums, width, out, out_stride, &e);
     }
 }
@@ -94,7 +94,7 @@ kernel void add_parts(global const acc_t *partial, long partial_offset, global S
                       batch_axes batch EPILOGUE_PARAMS) {
     long chunks = (n + CHUNK - 1) / CHUNK, j_first = get_group_id(0) % chunks * CHUNK;
     long matrix = get_group_id(0) / chunks, matrices = get_num_groups(0) / chunks;
-    epilogue e = EPILOGUE_AT(matrix, 0, 0);
+    EPILOGUE_AT(matrix, 0, 0);
     out += out_offset + batch_offset(&batch, matrix, 2);
     for (long j = j_first; j < min(j_first + CHUNK, n); j++) {
         acc_t sum = 0;
@@ -128,7 +128,7 @@ kernel void dots(global const STORAGE(X) *x, long x_offset, global const STORAGE
     x += x_offset + batch_offset(&batch, matrix, 0);
     b += b_offset + batch_offset(&batch, matrix, 1);
     out += out_offset + batch_offset(&batch, matrix, 2);
-    epilogue e = EPILOGUE_AT(matrix, 0, 0);
+    EPILOGUE_AT(matrix, 0, 0);
     long k_even = k / (2 * W) * (2 * W);
     for (; j < j_end; j += 4) {
         int count = (int)min(4L, j_end - j);

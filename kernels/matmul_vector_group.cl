@@ -66,7 +66,7 @@ dots(global const STORAGE(X) *x, long x_offset, global const STORAGE(X) *b, long
         if (lane < width) sums[t] += sums[t + width];
     }
     if (lane == 0 && j < n) {
-        epilogue e = EPILOGUE_AT(matrix, 0, 0);
+        EPILOGUE_AT(matrix, 0, 0);
         finish(sums[t], j, n, matrix, matrices, part, parts, partial + partial_offset,
                out + out_offset + batch_offset(&batch, matrix, 2), out_stride, &e);
     }
@@ -113,7 +113,7 @@ columns(global const STORAGE(X) *x, long x_offset, global const STORAGE(X) *b, l
     if (t < COLUMNS && j + t < n) {
         acc_t sum = sums[0][t];
         for (int r = 1; r < SLICES; r++) sum += sums[r][t];
-        epilogue e = EPILOGUE_AT(matrix, 0, 0);
+        EPILOGUE_AT(matrix, 0, 0);
         finish(sum, j + t, n, matrix, matrices, part, parts, partial + partial_offset,
                out + out_offset + batch_offset(&batch, matrix, 2), out_stride, &e);
     }

@@ -174,9 +174,11 @@ static bool make_product(const struct cbk_ocl_join *join, uint32_t steps,
     out->epilogue.activation = activation->activation;
     out->epilogue.activation_id = activation->activation_id;
     out->epilogue.constant_count = activation->constant_count;
-    memcpy(out->epilogue.constants, activation->constants, sizeof activation->constants);
+    memcpy(out->epilogue.args.constants, activation->args.constants,
+           sizeof activation->args.constants);
     for (uint32_t i = 0; i < steps; i++)
-        if (join->steps[i].is_activation) cbk_ocl_epilogue_take(&join->steps[i].op, &out->epilogue);
+        if (join->steps[i].is_activation)
+            cbk_ocl_epilogue_take(&join->steps[i].op, out->out_dtype, &out->epilogue);
     return !out->epilogue.is_lost;
 }
 

@@ -36,15 +36,15 @@ struct cbk_ocl_epilogue {
     struct cbk_rt_block *blocks[CBK_OCL_ADDED]; ///< NULL: left out
     /// matmul_epilogue.clh has the same struct: offsets in elements from the start of the buffer,
     /// strides along m, n and the batch axes.
-    struct cbk_ocl_places {
+    struct cbk_ocl_epilogue_args {
         int64_t offset[CBK_OCL_ADDED], line[CBK_OCL_ADDED], run[CBK_OCL_ADDED];
         int64_t batch[CBK_OCL_ADDED][6];
-    } places;
+        uint32_t constants[4]; ///< of the activation: two in the result's arithmetic type
+    } args;
     const char *activation; ///< its operator's name; NULL: none
     uint32_t activation_id; ///< below 512; tells activations apart
     uint32_t constant_count;
-    uint64_t constants[2]; ///< bits in the result's arithmetic type
-    bool is_lost;          ///< an operand cannot follow the product into its normal form
+    bool is_lost; ///< an operand cannot follow the product into its normal form
 };
 
 static inline bool cbk_ocl_has_epilogue(const struct cbk_ocl_epilogue *epilogue) {
@@ -104,6 +104,7 @@ struct cbk_ocl_matmul_program {
     bool is_aligned;                  ///< ALIGNED
     bool is_whole;                    ///< WHOLE
     bool is_along_k;                  ///< B_ALONG_K
+    bool has_parts;                   ///< PARTS
     bool has_index64;                 ///< INDEX
     uint32_t nvidia;                  ///< NVIDIA: compute capability whose instructions are used
     uint32_t registers;               ///< most for a work-item; follows from the others
@@ -139,7 +140,8 @@ void cbk_ocl_arg_epilogue(struct cbk_rt_launch *launch, const struct cbk_ocl_pro
 struct cbk_ocl_pointwise;
 cbk_status cbk_ocl_epilogue_activate(const cbk_matmul_params *params, cbk_dtype dtype,
                                      struct cbk_ocl_epilogue *out);
-void cbk_ocl_epilogue_take(const struct cbk_ocl_pointwise *op, struct cbk_ocl_epilogue *out);
+void cbk_ocl_epilogue_take(const struct cbk_ocl_pointwise *op, cbk_dtype dtype,
+                           struct cbk_ocl_epilogue *out);
 
 /// The epilogue of an operation whose product is in its output, as launches of its own.
 cbk_status cbk_ocl_epilogue_launch(struct cbk_ocl_stream *stream, const cbk_op *op);

@@ -3,18 +3,17 @@
 
 #include "pointwise.h"
 
+#include <string.h>
+
 // ---- within the kernel --------------------------------------------------------------------------
 
 void cbk_ocl_arg_epilogue(struct cbk_rt_launch *launch, const struct cbk_ocl_product *product) {
     const struct cbk_ocl_epilogue *epilogue = &product->epilogue;
-    const size_t size = cbk_dtype_size(product->out_dtype) == 8 ? 8 : 4;
+    const size_t unused = cbk_dtype_size(product->out_dtype) == 8 ? 0 : 2 * sizeof(uint32_t);
     if (!cbk_ocl_has_epilogue(epilogue)) return;
-    for (int k = 0; k < CBK_OCL_ADDED; k++) { // what is left out is not read
-        struct cbk_rt_block *block = epilogue->blocks[k];
-        cbk_rt_arg_block(launch, block != NULL ? block : product->out.block, CBK_RT_READ);
-    }
-    for (int i = 0; i < 2; i++) cbk_rt_arg_value(launch, &epilogue->constants[i], size);
-    cbk_rt_arg_value(launch, &epilogue->places, sizeof epilogue->places);
+    for (int k = 0; k < CBK_OCL_ADDED; k++)
+        if (epilogue->blocks[k] != NULL) cbk_rt_arg_block(launch, epilogue->blocks[k], CBK_RT_READ);
+    cbk_rt_arg_value(launch, &epilogue->args, sizeof epilogue->args - unused);
 }
 
 static cbk_activation_params activation_params(const cbk_matmul_params *params) {
@@ -30,15 +29,18 @@ cbk_status cbk_ocl_epilogue_activate(const cbk_matmul_params *params, cbk_dtype 
     struct cbk_ocl_pointwise op;
     if (params->activation == CBK_OP_NONE) return CBK_OK;
     cbk_status status = cbk_ocl_describe_activation(params->activation, &constants, dtype, &op);
-    if (status == CBK_OK) cbk_ocl_epilogue_take(&op, out);
+    if (status == CBK_OK) cbk_ocl_epilogue_take(&op, dtype, out);
     return status;
 }
 
-void cbk_ocl_epilogue_take(const struct cbk_ocl_pointwise *op, struct cbk_ocl_epilogue *out) {
+void cbk_ocl_epilogue_take(const struct cbk_ocl_pointwise *op, cbk_dtype dtype,
+                           struct cbk_ocl_epilogue *out) {
+    const size_t words = cbk_dtype_size(dtype) == 8 ? 2 : 1;
     out->activation = op->name;
     out->activation_id = (op->id & 0xff) | (op->id >> 16 & 1) << 8;
     out->constant_count = op->scalar_count;
-    for (int i = 0; i < 2; i++) out->constants[i] = op->scalars[i];
+    for (size_t i = 0; i < 2; i++) // the low bytes of what may be narrower
+        memcpy(&out->args.constants[i * words], &op->scalars[i], words * sizeof(uint32_t));
 }
 
 // ---- as launches of its own ---------------------------------------------------------------------

@@ -18,11 +18,11 @@ static int64_t batch_stride(const cbk_tensor_meta *meta, uint32_t rank, uint32_t
 
 static void drop_axis(struct cbk_ocl_product *p, int64_t axis) {
     struct cbk_ocl_batch *batch = &p->batch;
-    struct cbk_ocl_places *places = &p->epilogue.places;
+    struct cbk_ocl_epilogue_args *added = &p->epilogue.args;
     for (int64_t i = axis; i + 1 < batch->rank; i++) {
         batch->shape[i] = batch->shape[i + 1];
         for (int k = 0; k < 3; k++) batch->strides[k][i] = batch->strides[k][i + 1];
-        for (int k = 0; k < CBK_OCL_ADDED; k++) places->batch[k][i] = places->batch[k][i + 1];
+        for (int k = 0; k < CBK_OCL_ADDED; k++) added->batch[k][i] = added->batch[k][i + 1];
     }
     batch->rank--;
 }
@@ -40,7 +40,7 @@ static void collect_batch(const struct cbk_ocl_matmul_operands *operands,
             batch->strides[k][batch->rank] = batch_stride(metas[k], out->rank, axis);
         for (int k = 0; k < CBK_OCL_ADDED; k++)
             if (operands->added[k].meta != NULL)
-                p->epilogue.places.batch[k][batch->rank] =
+                p->epilogue.args.batch[k][batch->rank] =
                     batch_stride(operands->added[k].meta, out->rank, axis);
         batch->rank++;
     }
@@ -53,9 +53,9 @@ static void collect_added(const struct cbk_ocl_matmul_operands *operands,
         const struct cbk_ocl_operand *added = &operands->added[k];
         if (added->meta == NULL) continue;
         epilogue->blocks[k] = added->block;
-        epilogue->places.offset[k] = added->offset;
-        epilogue->places.line[k] = batch_stride(added->meta, rank, rank - 2);
-        epilogue->places.run[k] = batch_stride(added->meta, rank, rank - 1);
+        epilogue->args.offset[k] = added->offset;
+        epilogue->args.line[k] = batch_stride(added->meta, rank, rank - 2);
+        epilogue->args.run[k] = batch_stride(added->meta, rank, rank - 1);
     }
 }
 
@@ -63,7 +63,7 @@ static void collect_added(const struct cbk_ocl_matmul_operands *operands,
 static void fold_added(struct cbk_ocl_epilogue *epilogue, int64_t axis, int64_t count,
                        int64_t strides[CBK_OCL_ADDED]) {
     for (int k = 0; k < CBK_OCL_ADDED; k++) {
-        const int64_t outer = epilogue->places.batch[k][axis];
+        const int64_t outer = epilogue->args.batch[k][axis];
         if (count == 1)
             strides[k] = outer;
         else
@@ -106,7 +106,7 @@ static void merge_batch(struct cbk_ocl_product *p) {
             merges = merges && batch->strides[k][i + 1] == batch->strides[k][i] * batch->shape[i];
         if (merges) {
             for (int k = 0; k < CBK_OCL_ADDED; k++) {
-                int64_t *strides = epilogue->places.batch[k];
+                int64_t *strides = epilogue->args.batch[k];
                 epilogue->is_lost |= strides[i + 1] != strides[i] * batch->shape[i];
                 strides[i + 1] = strides[i];
             }
@@ -126,10 +126,10 @@ static void transpose(struct cbk_ocl_product *p) {
     p->m = p->n, p->n = m;
     p->a = p->b, p->b = a;
     p->out.line = p->out.run, p->out.run = line;
-    struct cbk_ocl_places *places = &p->epilogue.places;
+    struct cbk_ocl_epilogue_args *added = &p->epilogue.args;
     for (int k = 0; k < CBK_OCL_ADDED; k++) {
-        int64_t stride = places->line[k];
-        places->line[k] = places->run[k], places->run[k] = stride;
+        int64_t stride = added->line[k];
+        added->line[k] = added->run[k], added->run[k] = stride;
     }
     for (int64_t i = 0; i < p->batch.rank; i++) {
         int64_t stride = p->batch.strides[CBK_OCL_A][i];
@@ -162,11 +162,11 @@ void cbk_ocl_product_init(const struct cbk_ocl_matmul_operands *operands,
     // With k = 0 the operands have no storage and are not read.
     if (out->a.block == NULL) out->a.block = c.block;
     if (out->b.block == NULL) out->b.block = c.block;
-    struct cbk_ocl_places *places = &out->epilogue.places;
+    struct cbk_ocl_epilogue_args *added = &out->epilogue.args;
     collect_batch(operands, out);
     collect_added(operands, &out->epilogue);
-    fold_lines(out, CBK_OCL_A, CBK_OCL_B, &out->m, &out->a.line, &out->out.line, places->line);
-    fold_lines(out, CBK_OCL_B, CBK_OCL_A, &out->n, &out->b.line, &out->out.run, places->run);
+    fold_lines(out, CBK_OCL_A, CBK_OCL_B, &out->m, &out->a.line, &out->out.line, added->line);
+    fold_lines(out, CBK_OCL_B, CBK_OCL_A, &out->n, &out->b.line, &out->out.run, added->run);
     merge_batch(out);
     settle_short_axes(out);
     if ((out->n == 1 && out->m > 1) || (out->m > 1 && out->out.run != 1 && out->out.line == 1))
@@ -194,8 +194,8 @@ static void halve_batch(struct cbk_ocl_product *first, struct cbk_ocl_product *s
     second->a.offset += kept * batch->strides[CBK_OCL_A][axis];
     second->b.offset += kept * batch->strides[CBK_OCL_B][axis];
     second->out.offset += kept * batch->strides[CBK_OCL_C][axis];
-    struct cbk_ocl_places *places = &second->epilogue.places;
-    for (int k = 0; k < CBK_OCL_ADDED; k++) places->offset[k] += kept * places->batch[k][axis];
+    struct cbk_ocl_epilogue_args *added = &second->epilogue.args;
+    for (int k = 0; k < CBK_OCL_ADDED; k++) added->offset[k] += kept * added->batch[k][axis];
 }
 
 bool cbk_ocl_product_halve(const struct cbk_ocl_product *product, int64_t multiple,
@@ -211,8 +211,8 @@ bool cbk_ocl_product_halve(const struct cbk_ocl_product *product, int64_t multip
     second->n = product->n - kept;
     second->b.offset += kept * product->b.line;
     second->out.offset += kept * product->out.run;
-    struct cbk_ocl_places *places = &second->epilogue.places;
-    for (int k = 0; k < CBK_OCL_ADDED; k++) places->offset[k] += kept * places->run[k];
+    struct cbk_ocl_epilogue_args *added = &second->epilogue.args;
+    for (int k = 0; k < CBK_OCL_ADDED; k++) added->offset[k] += kept * added->run[k];
     return true;
 }
 

@@ -39,6 +39,7 @@ static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines
     if (program->is_aligned) cbk_rt_text_add(defines, " -DALIGNED");
     if (program->is_whole) cbk_rt_text_add(defines, " -DWHOLE");
     if (program->is_along_k) cbk_rt_text_add(defines, " -DB_ALONG_K");
+    if (program->has_parts) cbk_rt_text_add(defines, " -DPARTS");
     add_number(defines, "NVIDIA", program->nvidia);
     if (program->epilogue != NULL) describe_epilogue(program, defines);
     if (program->registers != 0)
@@ -62,7 +63,7 @@ static struct cbk_rt_spec make_spec(const struct cbk_ocl_matmul_program *p) {
                   (uint64_t)p->is_whole << 58 | (uint64_t)p->is_along_k << 59;
     spec.key[1] = p->group_x | (uint64_t)p->group_y << 16 | (uint64_t)p->item_rows << 24 |
                   (uint64_t)p->item_columns << 32 | (uint64_t)p->nvidia << 40 |
-                  (uint64_t)p->panels << 48;
+                  (uint64_t)p->panels << 48 | (uint64_t)p->has_parts << 55;
     if (p->epilogue != NULL) add_epilogue(p->epilogue, spec.key);
     return spec;
 }
@@ -150,6 +151,7 @@ static void visit_rows_forms(const struct visit *visit) {
                                                              .group_x = form & 1 ? 256 : 64,
                                                              .item_columns = form & 1 ? 8 : 1,
                                                              .is_aligned = form & 1,
+                                                             .has_parts = form == 1,
                                                              .is_along_k = (form & 2) != 0});
 }
 

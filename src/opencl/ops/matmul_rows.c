@@ -74,31 +74,50 @@ static struct plan make_plan(const struct cbk_ocl_product *p) {
     if (plan.parts < 1) plan.parts = 1;
     plan.part = cbk_ocl_divide_up(p->k, plan.parts * LANES) * LANES;
     plan.parts = cbk_ocl_divide_up(p->k, plan.part);
+    program->has_parts = plan.parts > 1;
     if (plan.parts == 1) program->epilogue = cbk_ocl_epilogue_of(p);
     return plan;
 }
 
+/// As in kernels/matmul_rows.cl.
+struct args {
+    int64_t a_offset, b_offset, out_offset, partial_offset;
+    int64_t m, n, k, parts, part;
+    int64_t a_line, a_run, b_stride, out_line, out_run;
+    struct cbk_ocl_batch batch;
+};
+
+static struct args make_args(const struct cbk_ocl_product *p, const struct plan *plan,
+                             const struct cbk_ocl_matrix *partial) {
+    return (struct args){.a_offset = p->a.offset,
+                         .b_offset = p->b.offset,
+                         .out_offset = p->out.offset,
+                         .partial_offset = partial->offset,
+                         .m = p->m,
+                         .n = p->n,
+                         .k = p->k,
+                         .parts = plan->parts,
+                         .part = plan->part,
+                         .a_line = p->a.line,
+                         .a_run = p->a.run,
+                         .b_stride = plan->program.is_along_k ? p->b.line : p->b.run,
+                         .out_line = p->out.line,
+                         .out_run = p->out.run,
+                         .batch = p->batch};
+}
+
 static cbk_status launch(struct cbk_ocl_stream *stream, const struct cbk_ocl_product *p,
                          const struct plan *plan, const struct cbk_ocl_matrix *partial) {
+    const struct args args = make_args(p, plan, partial);
     struct cbk_rt_launch launch = {
         .operation = "matmul", .dimensions = 1, .local = {plan->program.group_x}};
     cbk_status status = cbk_ocl_matmul_kernel(stream, &plan->program, &launch.kernel);
     if (status != CBK_OK) return status;
-    cbk_ocl_arg_matrix(&launch, &p->a, CBK_RT_READ);
-    cbk_ocl_arg_matrix(&launch, &p->b, CBK_RT_READ);
-    cbk_ocl_arg_matrix(&launch, &p->out, CBK_RT_WRITE);
-    cbk_ocl_arg_matrix(&launch, partial, CBK_RT_WRITE);
-    cbk_ocl_arg_size(&launch, &p->m);
-    cbk_ocl_arg_size(&launch, &p->n);
-    cbk_ocl_arg_size(&launch, &p->k);
-    cbk_ocl_arg_size(&launch, &plan->parts);
-    cbk_ocl_arg_size(&launch, &plan->part);
-    cbk_ocl_arg_size(&launch, &p->a.line);
-    cbk_ocl_arg_size(&launch, &p->a.run);
-    cbk_ocl_arg_size(&launch, plan->program.is_along_k ? &p->b.line : &p->b.run);
-    cbk_ocl_arg_size(&launch, &p->out.line);
-    cbk_ocl_arg_size(&launch, &p->out.run);
-    cbk_rt_arg_value(&launch, &p->batch, sizeof p->batch);
+    cbk_rt_arg_block(&launch, p->a.block, CBK_RT_READ);
+    cbk_rt_arg_block(&launch, p->b.block, CBK_RT_READ);
+    cbk_rt_arg_block(&launch, p->out.block, CBK_RT_WRITE);
+    if (plan->parts > 1) cbk_rt_arg_block(&launch, partial->block, CBK_RT_WRITE);
+    cbk_rt_arg_value(&launch, &args, sizeof args);
     if (plan->parts == 1) cbk_ocl_arg_epilogue(&launch, p);
     launch.global[0] = (size_t)(plan->groups * plan->parts) * launch.local[0];
     return cbk_rt_launch(stream->rt, &launch);
@@ -107,7 +126,7 @@ static cbk_status launch(struct cbk_ocl_stream *stream, const struct cbk_ocl_pro
 cbk_status cbk_ocl_matmul_rows(struct cbk_ocl_stream *stream,
                                const struct cbk_ocl_product *product) {
     const struct plan plan = make_plan(product);
-    struct cbk_ocl_matrix partial = {.block = product->out.block};
+    struct cbk_ocl_matrix partial = {.block = NULL};
     cbk_status status = CBK_OK;
 
     if (plan.parts > 1)
