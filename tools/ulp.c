@@ -4,17 +4,16 @@
 /// exact result (2^-149 for subnormal ones), where they are smallest; a result that is infinite or
 /// NaN on one side only counts as infinitely wrong. Functions of two operands get a grid of edges
 /// and random pairs.
-#include <float.h>
+#include "ulp.h"
+
 #include <getopt.h>
-#include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
-#include <cubeback/cubeback.h>
-
-#include "ulp_functions.h"
+#include <cubeback/backend.h>
 
 static const char help[] =
     "Usage: cubeback-ulp [options]\n"
@@ -22,45 +21,38 @@ static const char help[] =
     "of docs/numerics.md.\n"
     "  --op A,B        these functions only\n"
     "  --stride N      every Nth bit pattern (default 1: all 2^32)\n"
-    "  --device NAME   part of a device's or platform's name\n"
-    "  --gpu-kernels   the kernels for GPUs, whatever the device is\n";
-
-enum { BLOCK = 1 << 20 };
+    "  --device A,B    parts of devices' or platforms' names (default: the first device)\n"
+    "  --gpu-kernels   the kernels for GPUs, whatever the device is\n"
+    "  --threads N     threads of the host (default: one per core)\n"
+    "  --progress      percents done, on the standard error stream\n";
 
 struct options {
     const char *op, *device;
     uint64_t stride;
-    bool gpu_kernels;
-};
-
-struct side {
-    cbk_backend *backend;
-    cbk_device *device;
-    cbk_stream *stream;
-};
-
-/// The worst input of a function so far.
-struct worst {
-    double ulps, share; ///< share: of the bound; over 1 is beyond it
-    float a, b, got;
-    double want;
+    uint32_t threads;
+    bool gpu_kernels, progress;
 };
 
 static bool parse(int argc, char **argv, struct options *o) {
-    enum { OP = 1, STRIDE, DEVICE, GPU, HELP };
-    static const struct option list[] = {{"op", 1, NULL, OP},         {"stride", 1, NULL, STRIDE},
-                                         {"device", 1, NULL, DEVICE}, {"gpu-kernels", 0, NULL, GPU},
-                                         {"help", 0, NULL, HELP},     {NULL, 0, NULL, 0}};
-    *o = (struct options){.stride = 1};
+    enum { OP = 1, STRIDE, DEVICE, GPU, THREADS, PROGRESS, HELP };
+    static const struct option list[] = {
+        {"op", 1, NULL, OP},           {"stride", 1, NULL, STRIDE},
+        {"device", 1, NULL, DEVICE},   {"gpu-kernels", 0, NULL, GPU},
+        {"threads", 1, NULL, THREADS}, {"progress", 0, NULL, PROGRESS},
+        {"help", 0, NULL, HELP},       {NULL, 0, NULL, 0}};
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    *o = (struct options){.stride = 1, .threads = cores > 0 ? (uint32_t)cores : 1};
     for (int c; (c = getopt_long(argc, argv, "", list, NULL)) != -1;) {
         if (c == OP) o->op = optarg;
         if (c == STRIDE) o->stride = strtoull(optarg, NULL, 10);
         if (c == DEVICE) o->device = optarg;
         if (c == GPU) o->gpu_kernels = true;
+        if (c == THREADS) o->threads = (uint32_t)strtoul(optarg, NULL, 10);
+        if (c == PROGRESS) o->progress = true;
         if (c == HELP) fputs(help, stdout), exit(0);
         if (c == '?') return false;
     }
-    return optind == argc && o->stride > 0;
+    return optind == argc && o->stride > 0 && o->threads > 0;
 }
 
 static bool is_wanted(const char *names, const char *name) {
@@ -72,197 +64,125 @@ static bool is_wanted(const char *names, const char *name) {
     return names == NULL;
 }
 
-// ---- inputs --------------------------------------------------------------------------------------
+// ---- devices -------------------------------------------------------------------------------------
 
-static float float_of(uint32_t bits) {
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static uint64_t mix(uint64_t z) { // splitmix64
-    z += 0x9E3779B97F4A7C15;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9;
-    z = (z ^ z >> 27) * 0x94D049BB133111EB;
-    return z ^ z >> 31;
-}
-
-/// Any bit pattern, or a magnitude near 1, in turn.
-static float random_operand(uint64_t random) {
-    uint32_t bits = (uint32_t)random;
-    if (random >> 63) bits = (bits & 0x807fffff) | (uint32_t)(117 + (random >> 32) % 21) << 23;
-    return float_of(bits);
-}
-
-static void make_pair(uint64_t number, float *a, float *b) {
-    static const uint32_t edges[] = {0x00000000, 0x00000001, 0x007fffff, 0x00800000, 0x3effffff,
-                                     0x3f000000, 0x3f7fffff, 0x3f800000, 0x3f800001, 0x3fc00000,
-                                     0x40000000, 0x40400000, 0x4b800000, 0x4f000000, 0x5f3504f3,
-                                     0x7f7fffff, 0x7f800000, 0x7fc00000};
-    enum { COUNT = 2 * sizeof edges / sizeof *edges };
-    if (number < (uint64_t)COUNT * COUNT) {
-        const uint32_t i = (uint32_t)number / COUNT, k = (uint32_t)number % COUNT;
-        *a = float_of(edges[i / 2] | (i & 1) << 31);
-        *b = float_of(edges[k / 2] | (k & 1) << 31);
-        return;
-    }
-    *a = random_operand(mix(2 * number));
-    *b = random_operand(mix(2 * number + 1));
-}
-
-// ---- errors --------------------------------------------------------------------------------------
-
-static double ulp_of(double x) {
-    int exponent;
-    frexp(x, &exponent);
-    return ldexp(1, (exponent - 1 < -126 ? -126 : exponent - 1) - 23);
-}
-
-static double error_in_ulps(float got, double want) {
-    if (isnan(got) || isnan(want)) return isnan(got) && isnan(want) ? 0 : INFINITY;
-    if (fabs(want) > FLT_MAX && isinf(got)) // rounds to infinity, or nearly
-        return (got > 0) == (want > 0) ? 0 : INFINITY;
-    if (isinf(got) || isinf(want))
-        return isinf(want) || fabs(want) < 0.999 * FLT_MAX ? INFINITY : 1;
-    return fabs((double)got - want) / ulp_of(want);
-}
-
-/// Error divided by the largest that is allowed.
-static double share_of_bound(const struct ulp_function *function, float a, float got, double want,
-                             double ulps) {
-    double share = ulps / function->ulps;
-    const double difference = fabs((double)got - want), size = fabs((double)a);
-    const double absolute = 0x1p-24 * (function->of_unit + function->of_input * size);
-    if (absolute > 0 && isfinite(difference) && isfinite(size))
-        share = fmin(share, difference / absolute);
-    // Results below the smallest normal number may be flushed to 0.
-    if (difference <= function->flushed * FLT_MIN) share = 0;
-    return share;
-}
-
-static void judge(const struct ulp_function *function, const float *a, const float *b,
-                  const float *got, uint32_t count, struct worst *worst) {
-    for (uint32_t i = 0; i < count; i++) {
-        const double want = function->one != NULL ? function->one((double)a[i])
-                                                  : function->two((double)a[i], (double)b[i]);
-        const double ulps = error_in_ulps(got[i], want);
-        if (ulps <= 0.5) continue;
-        const double share = share_of_bound(function, a[i], got[i], want, ulps);
-        if (share > worst->share) {
-            *worst = (struct worst){.ulps = ulps,
-                                    .share = share,
-                                    .a = a[i],
-                                    .b = b != NULL ? b[i] : 0,
-                                    .got = got[i],
-                                    .want = want};
-        }
-    }
-}
-
-// ---- running -------------------------------------------------------------------------------------
-
-#define TRY(call)                                                                                  \
-    do {                                                                                           \
-        status = (call);                                                                           \
-        if (status != CBK_OK) goto done;                                                           \
-    } while (0)
-
-static cbk_status run_block(cbk_stream *stream, const struct ulp_function *function, const float *a,
-                            const float *b, float *out, uint32_t count) {
-    const int64_t length = count;
-    const uint64_t bytes = (uint64_t)count * sizeof *a;
-    const cbk_activation_params params =
-        CBK_INIT(cbk_activation_params, .variant = function->variant);
-    cbk_tensor *inputs[2] = {NULL, NULL}, *result = NULL;
-    cbk_op op = CBK_INIT(cbk_op, .opcode = function->opcode, .input_count = b != NULL ? 2 : 1,
-                         .output_count = 1, .inputs = inputs, .outputs = &result);
-    cbk_status status = CBK_OK;
-    if (function->has_params) op.params = &params, op.params_size = sizeof params;
-    TRY(cbk_tensor_from_data(stream, CBK_DTYPE_F32, 1, &length, a, bytes, &inputs[0]));
-    if (b != NULL)
-        TRY(cbk_tensor_from_data(stream, CBK_DTYPE_F32, 1, &length, b, bytes, &inputs[1]));
-    TRY(cbk_execute(stream, &op));
-    TRY(cbk_tensor_read(stream, result, out, bytes));
-done:
-    cbk_tensor_release(&result);
-    cbk_tensor_release(&inputs[1]);
-    cbk_tensor_release(&inputs[0]);
+static cbk_status open_side(cbk_backend *backend, const char *name, struct ulp_side *side) {
+    cbk_status status =
+        cbk_device_open(backend, &CBK_INIT(cbk_device_params, .name = name), &side->device);
+    side->info = CBK_INIT(cbk_device_info);
+    if (status == CBK_OK) status = cbk_device_get_info(side->device, &side->info);
+    side->is_cpu = side->info.type == CBK_DEVICE_CPU;
     return status;
 }
 
-/// Fills a block from input number `first` on; returns its length.
-static uint32_t fill_block(const struct ulp_function *function, uint64_t first, uint64_t total,
-                           uint64_t stride, float *a, float *b) {
-    const uint32_t count = (uint32_t)(total - first < BLOCK ? total - first : BLOCK);
-    for (uint32_t i = 0; i < count; i++) {
-        if (function->one != NULL)
-            a[i] = float_of((uint32_t)((first + i) * stride));
-        else
-            make_pair(first + i, &a[i], &b[i]);
+/// Opens the devices of a comma-separated list; NULL: the first there is.
+static cbk_status open_sides(cbk_backend *backend, const char *names, struct ulp_side *sides,
+                             uint32_t *count) {
+    char list[256], *rest = NULL;
+    if (names == NULL) return *count = 1, open_side(backend, NULL, sides);
+    snprintf(list, sizeof list, "%s", names);
+    cbk_status status = CBK_OK;
+    for (char *name = strtok_r(list, ",", &rest); name != NULL && status == CBK_OK;
+         name = strtok_r(NULL, ",", &rest)) {
+        if (*count == ULP_SIDES)
+            return cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "more than %d devices", ULP_SIDES);
+        status = open_side(backend, name, &sides[(*count)++]);
+    }
+    return status;
+}
+
+// ---- the table -----------------------------------------------------------------------------------
+
+static void print_header(const struct ulp_run *run) {
+    for (uint32_t s = 0; s < run->side_count; s++)
+        printf("device %u: %s, driver %s\n", s + 1, run->sides[s].info.name,
+               run->sides[s].info.driver);
+    printf("every %llu. input, %u threads\n\n| %-12s | %-8s |", (unsigned long long)run->stride,
+           run->threads, "function", "allowed");
+    for (uint32_t s = 0; s < run->side_count; s++)
+        printf(" %u: %-6s | %-8s | %-31s | %-8s |", s + 1, "ulp", "share", "at", "specials");
+    printf("\n|---|---|");
+    for (uint32_t s = 0; s < run->side_count; s++) printf("---|---|---|---|");
+    printf("\n");
+}
+
+static void print_worst(const struct ulp_function *function, const struct ulp_worst *worst) {
+    char at[64] = "";
+    if (worst->share > 0 && function->two != NULL)
+        snprintf(at, sizeof at, "%.9g, %.9g", (double)worst->a, (double)worst->b);
+    else if (worst->share > 0)
+        snprintf(at, sizeof at, "%.9g", (double)worst->a);
+    if (worst->share > 0)
+        printf(" %-9.3f | %-8.3f | %-31s |", worst->ulps, worst->share, at);
+    else
+        printf(" %-9s | %-8s | %-31s |", "0.5", "", at);
+    printf(" %-8llu |", (unsigned long long)worst->specials);
+}
+
+static void print_row(const struct ulp_run *run, uint32_t index) {
+    const struct ulp_function *function = &ulp_functions[index];
+    char allowed[16];
+    snprintf(allowed, sizeof allowed, function->rounded_on_cpus ? "0.5, %g" : "%g", function->ulps);
+    printf("| %-12s | %-8s |", function->name, allowed);
+    for (uint32_t s = 0; s < run->side_count; s++)
+        print_worst(function, &run->worst[index * ULP_SIDES + s]);
+    printf("\n");
+}
+
+/// Prints what is beyond its bound; returns how many are.
+static uint32_t print_beyond(const struct ulp_run *run) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < ulp_function_count * ULP_SIDES; i++) {
+        const struct ulp_worst *worst = &run->worst[i];
+        if (!(worst->share > 1)) continue;
+        printf("%sBEYOND: %s on device %u: x = %.9g (%a), y = %.9g: %.9g instead of %.9g\n",
+               count++ == 0 ? "\n" : "", ulp_functions[i / ULP_SIDES].name, i % ULP_SIDES + 1,
+               (double)worst->a, (double)worst->a, (double)worst->b, (double)worst->got,
+               worst->want);
     }
     return count;
 }
 
-static cbk_status run_function(cbk_stream *stream, const struct ulp_function *function,
-                               uint64_t stride, struct worst *worst) {
-    static float a[BLOCK], b[BLOCK], got[BLOCK];
-    const bool is_pair = function->one == NULL;
-    uint64_t total = ((UINT64_C(1) << 32) - 1) / stride + 1;
-    if (is_pair) total = total / 16 > 4096 ? total / 16 : 4096;
-    *worst = (struct worst){0};
-    for (uint64_t first = 0; first < total; first += BLOCK) {
-        const uint32_t count = fill_block(function, first, total, stride, a, b);
-        cbk_status status = run_block(stream, function, a, is_pair ? b : NULL, got, count);
-        if (status != CBK_OK) return status;
-        judge(function, a, is_pair ? b : NULL, got, count, worst);
-    }
+static cbk_status run_and_print(struct ulp_run *run, uint32_t *out_beyond) {
+    struct timespec begin, end;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    const cbk_status status = ulp_run(run);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    if (status != CBK_OK) return status;
+    print_header(run);
+    for (uint32_t i = 0; i < ulp_function_count; i++)
+        if (run->wanted[i]) print_row(run, i);
+    *out_beyond = print_beyond(run);
+    printf("\n%.1f s\n",
+           (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec));
     return CBK_OK;
-}
-
-static void print_worst(const struct ulp_function *function, const struct worst *worst) {
-    printf("%-12s %10.3f %8g %8.3f", function->name, worst->ulps, function->ulps, worst->share);
-    if (worst->share > 0) {
-        printf("   x = %.9g (%a)", (double)worst->a, (double)worst->a);
-        if (function->two != NULL) printf(", y = %.9g", (double)worst->b);
-        printf(": %.9g instead of %.9g", (double)worst->got, worst->want);
-    }
-    printf("%s\n", worst->share > 1 ? "   BEYOND" : "");
-    fflush(stdout);
-}
-
-static cbk_status open_side(const struct options *options, struct side *side) {
-    cbk_status status = CBK_OK;
-    TRY(cbk_opencl_create(
-        &CBK_INIT(cbk_backend_params, .flags = options->gpu_kernels ? CBK_GPU_KERNELS : 0),
-        &side->backend));
-    TRY(cbk_device_open(side->backend, &CBK_INIT(cbk_device_params, .name = options->device),
-                        &side->device));
-    TRY(cbk_stream_create(side->device, NULL, &side->stream));
-done:
-    return status;
 }
 
 int main(int argc, char **argv) {
     struct options options;
-    struct side side = {NULL, NULL, NULL};
-    cbk_device_info info = CBK_INIT(cbk_device_info);
-    int beyond = 0;
+    struct ulp_side sides[ULP_SIDES];
+    struct ulp_run run = {.sides = sides};
+    cbk_backend *backend = NULL;
+    uint32_t beyond = 0;
     if (!parse(argc, argv, &options)) return fputs(help, stderr), 2;
-    cbk_status status = open_side(&options, &side);
-    if (status == CBK_OK) status = cbk_device_get_info(side.device, &info);
-    if (status == CBK_OK)
-        printf("device: %s, driver %s, stride %llu\n%-12s %10s %8s %8s\n", info.name, info.driver,
-               (unsigned long long)options.stride, "function", "ulps", "bound", "share");
-    for (uint32_t i = 0; i < ulp_function_count && status == CBK_OK; i++) {
-        struct worst worst;
-        if (!is_wanted(options.op, ulp_functions[i].name)) continue;
-        status = run_function(side.stream, &ulp_functions[i], options.stride, &worst);
-        if (status == CBK_OK) print_worst(&ulp_functions[i], &worst);
-        beyond += status == CBK_OK && worst.share > 1;
-    }
-    if (status != CBK_OK) fprintf(stderr, "cubeback-ulp: %s\n", cbk_last_error_message());
-    cbk_stream_release(&side.stream);
-    cbk_device_release(&side.device);
-    cbk_backend_release(&side.backend);
+    bool *wanted = calloc(ulp_function_count, sizeof *wanted);
+    run.worst = calloc((size_t)ulp_function_count * ULP_SIDES, sizeof *run.worst);
+    if (wanted == NULL || run.worst == NULL) abort();
+    memset(sides, 0, sizeof sides);
+    for (uint32_t i = 0; i < ulp_function_count; i++)
+        wanted[i] = is_wanted(options.op, ulp_functions[i].name);
+    run.wanted = wanted, run.stride = options.stride, run.threads = options.threads;
+    run.progress = options.progress;
+    cbk_status status = cbk_opencl_create(
+        &CBK_INIT(cbk_backend_params, .flags = options.gpu_kernels ? CBK_GPU_KERNELS : 0),
+        &backend);
+    if (status == CBK_OK) status = open_sides(backend, options.device, sides, &run.side_count);
+    if (status != CBK_OK)
+        fprintf(stderr, "cubeback-ulp: %s\n", cbk_last_error_message());
+    else
+        status = run_and_print(&run, &beyond);
+    for (uint32_t s = 0; s < ULP_SIDES; s++) cbk_device_release(&sides[s].device);
+    cbk_backend_release(&backend);
+    free(run.worst), free(wanted);
     return status != CBK_OK || beyond > 0;
 }

@@ -12,6 +12,7 @@ struct ulp_function {
     double (*one)(double);
     double (*two)(double, double); ///< instead of `one`
     double ulps;                   ///< allowed
+    bool rounded_on_cpus;          ///< there 0.5
     double flushed;                ///< or this many of the smallest normal number
     double of_unit, of_input;      ///< or these many units roundoff, absolute and times |x|
     bool has_params;
