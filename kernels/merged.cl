@@ -200,7 +200,7 @@ KINDS
 #define REDUCTION REDUCTION_FUNCTIONS
 REDUCTIONS
 #undef REDUCTION
-#define REDUCTION(NUMBER, SORT, OP, X, C, Y)                                                       \
+#define REDUCTION(NUMBER, SORT, OP, X, C, Y, Z)                                                    \
     case NUMBER:                                                                                   \
         alone_##NUMBER(h, s, at);                                                                  \
         break;
@@ -274,11 +274,11 @@ kernel void merged_run(PARAMETERS) {
             }
 #ifdef ROUNDS
 #undef REDUCTION
-#define REDUCTION(NUMBER, SORT, OP, X, C, Y)                                                       \
+#define REDUCTION(NUMBER, SORT, OP, X, C, Y, Z)                                                    \
     case NUMBER:                                                                                   \
         units_##NUMBER(h, s, at, round, states);                                                   \
         break;
-#define REDUCTION_RESULTS(NUMBER, SORT, OP, X, C, Y)                                               \
+#define REDUCTION_RESULTS(NUMBER, SORT, OP, X, C, Y, Z)                                            \
     case NUMBER:                                                                                   \
         results_##NUMBER(h, s, at, round, states);                                                 \
         break;

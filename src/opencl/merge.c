@@ -188,7 +188,7 @@ void cbk_ocl_note_small_launch(struct cbk_ocl_stream *stream, const struct cbk_o
 
 void cbk_ocl_note_small_reduction(struct cbk_ocl_stream *stream,
                                   const struct cbk_ocl_small_reduction *reduction,
-                                  struct cbk_rt_block *y, struct cbk_rt_block *x) {
+                                  struct cbk_rt_block *const blocks[3]) {
     if (!cbk_ocl_will_merge(stream, reduction->kept.count * reduction->reduced.count) ||
         !cbk_ocl_reduction_is_small(stream->device->caps, reduction))
         return;
@@ -196,8 +196,7 @@ void cbk_ocl_note_small_reduction(struct cbk_ocl_stream *stream,
     if (launch == NULL) return;
     launch->is_reduction = true;
     launch->as.reduction = *reduction;
-    launch->blocks[0] = y;
-    launch->blocks[1] = x;
+    for (uint32_t k = 0; k < 3; k++) launch->blocks[k] = blocks[k];
 }
 
 void cbk_ocl_forget_small_launches(struct cbk_ocl_stream *stream) {
@@ -221,16 +220,17 @@ void cbk_ocl_merged_programs(cbk_ocl_program_visitor visit, void *user_data) {
                                   .has_move = true,
                                   .has_backward = true,
                                   .has_rounds = !all_caps[i].is_cpu,
-                                  .kind_count = 9,
+                                  .kind_count = 10,
                                   .kinds = {{false, "2,0,op_add_f32,f32,f32,f32,f32,f32"},
                                             {false, "1,R,op_sub_f32,f16,f16,f32,f32,f32"},
                                             {false, "1,0,op_exp_f32,bf16,bf16,f32,f32,f32"},
                                             {false, "2,0,op_less_i32,bool,i32,i32,f32,f32"},
                                             {false, "1,0,op_identity_u32,u32,u32,f32,f32,f32"},
-                                            {true, "VALUE,op_mean,f16,f32,f16"},
-                                            {true, "PLACE,op_argmin,u64,u64,i64"},
-                                            {true, "TRUTH,op_all,bool,i32,bool"},
-                                            {true, "COUNT,op_count_nonzero,f32,i64,i64"}}};
+                                            {true, "VALUE,op_mean,f16,f32,f16,f16"},
+                                            {true, "PLACE,op_argmin,u64,u64,i64,i64"},
+                                            {true, "PAIR,op_argmax,bf16,f32,bf16,i32"},
+                                            {true, "TRUTH,op_all,bool,i32,bool,bool"},
+                                            {true, "COUNT,op_count_nonzero,f32,i64,i64,i64"}}};
         struct cbk_rt_spec spec = make_spec(&run);
         visit(user_data, &spec);
     }

@@ -12,9 +12,10 @@
 struct cbk_ocl_small_reduction {
     const char *name; ///< "sum"; static
     const char *sort; ///< of merged_reduce.clh: "VALUE"; static
-    cbk_dtype x, accumulator, y;
-    struct cbk_ocl_axes kept, reduced; ///< as kernels/reduce_*.cl walk them
-    int64_t x_offset, y_offset;        ///< elements from the start of the buffer
+    bool is_pair;     ///< two outputs at the same strides: values and places
+    cbk_dtype x, accumulator, y, z;
+    struct cbk_ocl_axes kept, reduced;    ///< as kernels/reduce_*.cl walk them
+    int64_t x_offset, y_offset, z_offset; ///< elements from the start of the buffer
 };
 
 /// One recorded launch that may become a step of a merged one.
@@ -28,18 +29,20 @@ struct cbk_ocl_small_launch {
         } pointwise;
         struct cbk_ocl_small_reduction reduction;
     } as;
-    struct cbk_rt_block *blocks[1 + CBK_OCL_POINTWISE_INPUTS]; ///< pinned by the graph; [0] output
+    /// Pinned by the graph: the output and the inputs; of a reduction y, x and z.
+    struct cbk_rt_block *blocks[1 + CBK_OCL_POINTWISE_INPUTS];
 };
 
 /// May launches over so many elements become steps, when the capture in progress ends?
 bool cbk_ocl_will_merge(const struct cbk_ocl_stream *stream, int64_t element_count);
 
 /// Notes the newest recorded launch, if it is small enough. Without host memory it stays alone.
+/// Blocks are those of a struct cbk_ocl_small_launch.
 void cbk_ocl_note_small_launch(struct cbk_ocl_stream *stream, const struct cbk_ocl_pointwise *op,
                                const struct cbk_ocl_nest *nest, struct cbk_rt_block *const *blocks);
 void cbk_ocl_note_small_reduction(struct cbk_ocl_stream *stream,
                                   const struct cbk_ocl_small_reduction *reduction,
-                                  struct cbk_rt_block *y, struct cbk_rt_block *x);
+                                  struct cbk_rt_block *const blocks[3]);
 
 /// Replaces runs of noted launches that follow each other directly. What cannot be merged, for
 /// whatever reason, stays as it is. `*start_node` is moved along with the nodes.

@@ -57,9 +57,10 @@ static bool find_reduction_kind(struct cbk_ocl_run *run,
                                 const struct cbk_ocl_small_reduction *reduction, int32_t *out) {
     struct cbk_ocl_kind kind = {.is_reduction = true};
     const int length =
-        snprintf(kind.text, sizeof kind.text, "%s,op_%s,%s,%s,%s", reduction->sort, reduction->name,
-                 cbk_ocl_dtype_word(reduction->x), cbk_ocl_dtype_word(reduction->accumulator),
-                 cbk_ocl_dtype_word(reduction->y));
+        snprintf(kind.text, sizeof kind.text, "%s,op_%s,%s,%s,%s,%s", reduction->sort,
+                 reduction->name, cbk_ocl_dtype_word(reduction->x),
+                 cbk_ocl_dtype_word(reduction->accumulator), cbk_ocl_dtype_word(reduction->y),
+                 cbk_ocl_dtype_word(reduction->is_pair ? reduction->z : reduction->y));
     return length > 0 && length < (int)sizeof kind.text && find_kind(run, &kind, out);
 }
 
@@ -229,11 +230,14 @@ static bool add_reduction(struct cbk_ocl_run *run, const struct cbk_ocl_small_la
                           struct cbk_ocl_step *step) {
     const struct cbk_ocl_small_reduction *reduction = &launch->as.reduction;
     const struct cbk_ocl_axes *kept = &reduction->kept, *reduced = &reduction->reduced;
-    struct cbk_ocl_touch touches[2] = {
+    const uint32_t operands = reduction->is_pair ? 3 : 2;
+    struct cbk_ocl_touch touches[3] = {
         touch_at(launch->blocks[0], reduction->y, reduction->y_offset, true),
         touch_at(launch->blocks[1], reduction->x, reduction->x_offset, false)};
+    if (reduction->is_pair)
+        touches[2] = touch_at(launch->blocks[2], reduction->z, reduction->z_offset, true);
     if (!find_reduction_kind(run, reduction, &step->kind)) return false;
-    for (uint32_t k = 0; k < 2; k++) {
+    for (uint32_t k = 0; k < operands; k++) {
         if (!find_buffer(run, launch->blocks[k], &step->buffers[k])) return false;
         step->offsets[k] = (uint64_t)touches[k].begin;
     }
@@ -243,6 +247,7 @@ static bool add_reduction(struct cbk_ocl_run *run, const struct cbk_ocl_small_la
         step->strides[1][d] = (int32_t)kept->x[d];
         grow(&touches[0], kept->shape[d], kept->y[d]);
         grow(&touches[1], kept->shape[d], kept->x[d]);
+        if (reduction->is_pair) grow(&touches[2], kept->shape[d], kept->y[d]);
     }
     for (int64_t d = 0; d < reduced->rank; d++) {
         step->strides[2][d] = (int32_t)reduced->x[d];
@@ -254,7 +259,7 @@ static bool add_reduction(struct cbk_ocl_run *run, const struct cbk_ocl_small_la
     step->vectors = (int32_t)kept->count;
     step->outer_rank = (int32_t)kept->rank;
     step->rounds = count_rounds(run->caps, reduction, &step->blocks);
-    step->needs_barrier = needs_barrier(run, touches, 2);
+    step->needs_barrier = needs_barrier(run, touches, operands);
     run->carried = (struct cbk_ocl_touch){.dense_length = 0};
     run->has_rounds |= step->rounds > 0;
     return true;

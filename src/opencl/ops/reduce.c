@@ -266,19 +266,24 @@ static void note_launch(const struct reduction *r) {
     const struct cbk_ocl_reduce_kind *kind = cbk_ocl_reduce_kind(r->program.kind);
     const bool counts = strcmp(kind->term, "nonzero") == 0;
     const struct cbk_ocl_small_reduction small = {.name = kind->op,
-                                                  .sort = kind->state_fields == 0 ? "PLACE"
-                                                          : kind->is_truth        ? "TRUTH"
-                                                          : counts                ? "COUNT"
-                                                                                  : "VALUE",
+                                                  .sort = kind->is_pair             ? "PAIR"
+                                                          : kind->state_fields == 0 ? "PLACE"
+                                                          : kind->is_truth          ? "TRUTH"
+                                                          : counts                  ? "COUNT"
+                                                                                    : "VALUE",
+                                                  .is_pair = kind->is_pair,
                                                   .x = r->program.x,
                                                   .accumulator = r->program.accumulator,
                                                   .y = r->program.y,
+                                                  .z = r->program.z,
                                                   .kept = r->args.kept,
                                                   .reduced = r->args.reduced,
                                                   .x_offset = r->args.x_offset,
-                                                  .y_offset = r->args.y_offset};
-    if (kind->is_pair || kind->state_fields > 1 || strcmp(kind->term, "magnitude") == 0) return;
-    cbk_ocl_note_small_reduction(r->stream, &small, r->y.block, r->x.block);
+                                                  .y_offset = r->args.y_offset,
+                                                  .z_offset = r->args.z_offset};
+    struct cbk_rt_block *const blocks[] = {r->y.block, r->x.block, r->z.block};
+    if (kind->state_fields > 1 || strcmp(kind->term, "magnitude") == 0) return;
+    cbk_ocl_note_small_reduction(r->stream, &small, blocks);
 }
 
 /// An empty reduction is a join of no chunks.
