@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "backend.h"
-#include "fault.h"
+#include "fault_side.h"
 #include "support.h"
 
 enum { CODES = 2, MOST_CALLS = 3000, ROWS = 6, INNER = 4, COLUMNS = 3 };
@@ -513,16 +513,6 @@ static void a_life_with_failing_allocations(void **state) {
     assert_ok(live());
 }
 
-/// What an earlier test left when it failed says nothing about the next.
-static int start_afresh(void **state) {
-    (void)state;
-    cbk_fault_reset();
-    cbk_fault_plan_allocation(0);
-    cbk_fault_forget();
-    cbk_fault_forget_blocks();
-    return 0;
-}
-
 int main(void) {
     enum { PROGRAMS = sizeof programs / sizeof *programs };
     struct CMUnitTest tests[2 * PROGRAMS + 2];
@@ -536,14 +526,14 @@ int main(void) {
             tests[count] = (struct CMUnitTest){.name = names[count],
                                                .test_func = allocation ? the_nth_allocation_fails
                                                                        : the_nth_call_fails,
-                                               .setup_func = start_afresh,
+                                               .setup_func = cbk_fault_start_afresh,
                                                .initial_state = (void *)&programs[i]};
             count++;
         }
     }
     const struct CMUnitTest lives[] = {
-        cmocka_unit_test_setup(a_life_with_failing_calls, start_afresh),
-        cmocka_unit_test_setup(a_life_with_failing_allocations, start_afresh),
+        cmocka_unit_test_setup(a_life_with_failing_calls, cbk_fault_start_afresh),
+        cmocka_unit_test_setup(a_life_with_failing_allocations, cbk_fault_start_afresh),
     };
     for (size_t i = 0; i < 2; i++) tests[count++] = lives[i];
     return cmocka_run_group_tests_name("fault", tests, NULL, NULL);

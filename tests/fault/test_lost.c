@@ -4,8 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "backend.h"
-#include "fault.h"
+#include "fault_side.h"
 #include "support.h"
 
 enum { COUNT = 8 };
@@ -14,9 +13,7 @@ static struct cbk_rt_cl table;
 
 /// A device with one of everything.
 static struct {
-    cbk_backend *backend;
-    cbk_device *device;
-    cbk_stream *stream, *other;
+    struct cbk_fault_side side;
     cbk_tensor *x, *y, *view;
     cbk_event *event;
     cbk_graph *graph;
@@ -29,36 +26,27 @@ static cbk_status step(cbk_stream *stream, void *user_data) {
 }
 
 static int open_it(void **state) {
-    const cbk_backend_params params =
-        CBK_INIT(cbk_backend_params, .flags = CBK_NO_ENVIRONMENT, .cache_directory = "",
-                 .allocate = cbk_fault_allocate, .free = cbk_fault_free);
     const int64_t length = COUNT;
     (void)state;
-    cbk_fault_reset();
-    cbk_fault_forget();
-    cbk_fault_forget_blocks();
-    assert_ok(cbk_opencl_create_with(&params, &table, &it.backend));
-    assert_ok(cbk_device_open(it.backend, NULL, &it.device));
-    assert_ok(cbk_stream_create(it.device, NULL, &it.stream));
-    assert_ok(cbk_stream_create(it.device, NULL, &it.other));
-    assert_ok(cbk_ones(it.stream, CBK_DTYPE_F32, 1, &length, &it.x));
-    assert_ok(cbk_neg(it.other, it.x, &it.y));
-    assert_ok(cbk_flip(it.stream, it.x, 0, NULL, &it.view));
-    assert_ok(cbk_graph_capture(it.stream, step, NULL, &it.graph));
+    cbk_fault_open(&it.side, &table);
+    assert_ok(cbk_ones(it.side.stream, CBK_DTYPE_F32, 1, &length, &it.x));
+    assert_ok(cbk_neg(it.side.other, it.x, &it.y));
+    assert_ok(cbk_flip(it.side.stream, it.x, 0, NULL, &it.view));
+    assert_ok(cbk_graph_capture(it.side.stream, step, NULL, &it.graph));
     assert_ok(cbk_graph_replay(it.graph));
-    assert_ok(cbk_event_record(it.stream, &it.event));
-    assert_ok(cbk_staging_alloc(it.device, 100, &it.staging));
+    assert_ok(cbk_event_record(it.side.stream, &it.event));
+    assert_ok(cbk_staging_alloc(it.side.device, 100, &it.staging));
     return 0;
 }
 
 static void release_it(void) {
-    cbk_staging_free(it.device, &it.staging);
+    cbk_staging_free(it.side.device, &it.staging);
     cbk_tensor_release(&it.x), cbk_tensor_release(&it.view), cbk_tensor_release(&it.y);
     cbk_event_release(&it.event);
     cbk_graph_release(&it.graph);
-    cbk_stream_release(&it.other), cbk_stream_release(&it.stream);
-    cbk_device_release(&it.device);
-    cbk_backend_release(&it.backend);
+    cbk_stream_release(&it.side.other), cbk_stream_release(&it.side.stream);
+    cbk_device_release(&it.side.device);
+    cbk_backend_release(&it.side.backend);
 }
 
 static int close_it(void **state) {
@@ -75,54 +63,54 @@ static int close_it(void **state) {
 
 static cbk_status create_tensor(void) {
     cbk_tensor *out = NULL;
-    return cbk_tensor_empty(it.stream, CBK_DTYPE_F32, 1, (int64_t[]){4}, &out);
+    return cbk_tensor_empty(it.side.stream, CBK_DTYPE_F32, 1, (int64_t[]){4}, &out);
 }
 static cbk_status from_data(void) {
     const float data[2] = {1, 2};
     cbk_tensor *out = NULL;
-    return cbk_tensor_from_data(it.stream, CBK_DTYPE_F32, 1, (int64_t[]){2}, data, 8, &out);
+    return cbk_tensor_from_data(it.side.stream, CBK_DTYPE_F32, 1, (int64_t[]){2}, data, 8, &out);
 }
 static cbk_status operate(void) {
     cbk_tensor *out = NULL;
-    return cbk_add(it.other, it.x, it.x, &out);
+    return cbk_add(it.side.other, it.x, it.x, &out);
 }
 static cbk_status operate_into(void) {
-    return cbk_exp_into(it.stream, it.x, it.y);
+    return cbk_exp_into(it.side.stream, it.x, it.y);
 }
 static cbk_status copy_view(void) {
     cbk_tensor *out = NULL;
-    return cbk_copy(it.stream, it.view, &out);
+    return cbk_copy(it.side.stream, it.view, &out);
 }
 static cbk_status multiply(void) {
     const int64_t shape[] = {2, 4}, turned[] = {4, 2};
     cbk_tensor *a = NULL, *b = NULL, *out = NULL;
-    cbk_status status = cbk_reshape(it.stream, it.x, 2, shape, &a);
-    if (status == CBK_OK) status = cbk_reshape(it.stream, it.x, 2, turned, &b);
-    if (status == CBK_OK) status = cbk_matmul(it.stream, a, b, NULL, &out);
+    cbk_status status = cbk_reshape(it.side.stream, it.x, 2, shape, &a);
+    if (status == CBK_OK) status = cbk_reshape(it.side.stream, it.x, 2, turned, &b);
+    if (status == CBK_OK) status = cbk_matmul(it.side.stream, a, b, NULL, &out);
     cbk_tensor_release(&a), cbk_tensor_release(&b);
     return status;
 }
 static cbk_status draw(void) {
     cbk_tensor *out = NULL;
-    return cbk_random_uniform(it.stream, CBK_DTYPE_F32, 1, (int64_t[]){4}, 0, 1, &out);
+    return cbk_random_uniform(it.side.stream, CBK_DTYPE_F32, 1, (int64_t[]){4}, 0, 1, &out);
 }
 static float place[COUNT];
 static cbk_status write_tensor(void) {
-    return cbk_tensor_write(it.stream, it.x, place, sizeof place);
+    return cbk_tensor_write(it.side.stream, it.x, place, sizeof place);
 }
 static cbk_status write_view(void) {
-    return cbk_tensor_write(it.stream, it.view, place, sizeof place);
+    return cbk_tensor_write(it.side.stream, it.view, place, sizeof place);
 }
 static cbk_status read_tensor(void) {
-    return cbk_tensor_read(it.stream, it.x, place, sizeof place);
+    return cbk_tensor_read(it.side.stream, it.x, place, sizeof place);
 }
 static cbk_status read_view(void) {
-    return cbk_tensor_read(it.other, it.view, place, sizeof place);
+    return cbk_tensor_read(it.side.other, it.view, place, sizeof place);
 }
 static cbk_status read_async(void) {
     cbk_event *out = NULL;
     const cbk_read_request request = {it.x, place, sizeof place};
-    return cbk_tensor_read_async(it.stream, &request, 1, &out);
+    return cbk_tensor_read_async(it.side.stream, &request, 1, &out);
 }
 static cbk_status to_reference(void) {
     cbk_backend *backend = NULL;
@@ -132,24 +120,24 @@ static cbk_status to_reference(void) {
     assert_ok(cbk_reference_create(NULL, &backend));
     assert_ok(cbk_device_open(backend, NULL, &device));
     assert_ok(cbk_stream_create(device, NULL, &stream));
-    const cbk_status status = cbk_tensor_to_device(it.stream, it.x, stream, &out);
+    const cbk_status status = cbk_tensor_to_device(it.side.stream, it.x, stream, &out);
     cbk_stream_release(&stream);
     cbk_device_release(&device);
     cbk_backend_release(&backend);
     return status;
 }
 static cbk_status sync_stream(void) {
-    return cbk_sync(it.stream);
+    return cbk_sync(it.side.stream);
 }
 static cbk_status sync_other(void) {
-    return cbk_sync(it.other);
+    return cbk_sync(it.side.other);
 }
 static cbk_status flush_stream(void) {
-    return cbk_flush(it.stream);
+    return cbk_flush(it.side.stream);
 }
 static cbk_status record_event(void) {
     cbk_event *out = NULL;
-    return cbk_event_record(it.stream, &out);
+    return cbk_event_record(it.side.stream, &out);
 }
 static cbk_status query_event(void) {
     uint32_t done = 0;
@@ -159,28 +147,28 @@ static cbk_status wait_event(void) {
     return cbk_event_wait(it.event);
 }
 static cbk_status stream_wait_event(void) {
-    return cbk_stream_wait_event(it.other, it.event);
+    return cbk_stream_wait_event(it.side.other, it.event);
 }
 static cbk_status create_stream(void) {
     cbk_stream *out = NULL;
-    return cbk_stream_create(it.device, NULL, &out);
+    return cbk_stream_create(it.side.device, NULL, &out);
 }
 static cbk_status prepare(void) {
-    return cbk_graph_prepare(it.other);
+    return cbk_graph_prepare(it.side.other);
 }
 static cbk_status capture(void) {
     cbk_graph *out = NULL;
-    return cbk_graph_capture(it.other, step, NULL, &out);
+    return cbk_graph_capture(it.side.other, step, NULL, &out);
 }
 static cbk_status replay(void) {
     return cbk_graph_replay(it.graph);
 }
 static cbk_status clean_up(void) {
-    return cbk_memory_cleanup(it.device);
+    return cbk_memory_cleanup(it.side.device);
 }
 static cbk_status stage(void) {
     void *memory = NULL;
-    return cbk_staging_alloc(it.device, 64, &memory);
+    return cbk_staging_alloc(it.side.device, 64, &memory);
 }
 
 static const struct {
@@ -236,7 +224,7 @@ static void lose(const char *function, cbk_status (*call)(void)) {
     cbk_fault_plan(1, CL_INVALID_COMMAND_QUEUE, function);
     assert_status(CBK_ERROR_DEVICE_LOST, call());
     cbk_fault_reset();
-    assert_int_equal(cbk_device_state(it.device), CBK_ERROR_DEVICE_LOST);
+    assert_int_equal(cbk_device_state(it.side.device), CBK_ERROR_DEVICE_LOST);
     assert_int_equal(count_wrong(CBK_ERROR_DEVICE_LOST), 0);
 }
 
@@ -271,7 +259,7 @@ static void lost_in_a_capture(void **state) {
     int run = 0;
     (void)state;
     assert_status(CBK_ERROR_DEVICE_LOST,
-                  cbk_graph_capture(it.stream, lose_in_capture, &run, &graph));
+                  cbk_graph_capture(it.side.stream, lose_in_capture, &run, &graph));
     assert_null(graph);
     assert_int_equal(count_wrong(CBK_ERROR_DEVICE_LOST), 0);
 }
@@ -279,7 +267,7 @@ static void lost_in_a_capture(void **state) {
 /// The device has to be opened anew in the child; what the parent opened only says no.
 static void a_forked_child(void **state) {
     (void)state;
-    assert_ok(cbk_add_into(it.stream, it.x, it.x, it.y)); // in flight
+    assert_ok(cbk_add_into(it.side.stream, it.x, it.x, it.y)); // in flight
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
@@ -304,7 +292,5 @@ int main(void) {
         WITH_IT(lost_in_a_capture), WITH_IT(lost_at_an_allocation), WITH_IT(a_forked_child),
     };
     cbk_fault_table(&table);
-    const int failed = cmocka_run_group_tests_name("as it is", tests, NULL, NULL);
-    cbk_fault_pretend_gpu(true);
-    return failed + cmocka_run_group_tests_name("as a GPU", tests, NULL, NULL);
+    return CBK_FAULT_RUN(tests);
 }

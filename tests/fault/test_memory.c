@@ -2,36 +2,23 @@
 /// comes after it, ever other shapes.
 #include <string.h>
 
-#include "backend.h"
-#include "fault.h"
+#include "fault_side.h"
+#include "internal.h"
 #include "support.h"
 
 enum { MIB = 1 << 20, SLOTS = 40 };
 
 static struct cbk_rt_cl table;
-static cbk_backend *backend;
-static cbk_device *device;
-static cbk_stream *stream, *other;
+static struct cbk_fault_side side;
 
 static int open_device(void **state) {
-    const cbk_backend_params params =
-        CBK_INIT(cbk_backend_params, .flags = CBK_NO_ENVIRONMENT, .cache_directory = "",
-                 .allocate = cbk_fault_allocate, .free = cbk_fault_free);
     (void)state;
-    cbk_fault_reset();
-    cbk_fault_forget();
-    cbk_fault_forget_blocks();
-    assert_ok(cbk_opencl_create_with(&params, &table, &backend));
-    assert_ok(cbk_device_open(backend, NULL, &device));
-    assert_ok(cbk_stream_create(device, NULL, &stream));
-    assert_ok(cbk_stream_create(device, NULL, &other));
+    cbk_fault_open(&side, &table);
     return 0;
 }
 
 static cbk_memory_info usage(void) {
-    cbk_memory_info info = CBK_INIT(cbk_memory_info);
-    assert_ok(cbk_memory_usage(device, &info));
-    return info;
+    return cbk_fault_memory(&side);
 }
 
 static void expect_nothing_used(void) {
@@ -44,18 +31,12 @@ static void expect_nothing_used(void) {
 static int close_device(void **state) {
     (void)state;
     cbk_fault_reset();
-    assert_ok(cbk_sync(stream));
-    assert_ok(cbk_sync(other));
+    assert_ok(cbk_sync(side.stream));
+    assert_ok(cbk_sync(side.other));
     expect_nothing_used();
-    assert_ok(cbk_memory_cleanup(device));
+    assert_ok(cbk_memory_cleanup(side.device));
     assert_int_equal(usage().reserved_bytes, 0);
-    cbk_stream_release(&stream);
-    cbk_stream_release(&other);
-    cbk_device_release(&device);
-    cbk_backend_release(&backend);
-    assert_string_equal(cbk_fault_leaks(), "");
-    assert_int_equal(cbk_fault_blocks_held(), 0);
-    assert_int_equal(cbk_fault_wrong_sizes(), 0);
+    cbk_fault_close(&side);
     return 0;
 }
 
@@ -75,8 +56,8 @@ static void expect_first(cbk_tensor *x, float value) {
     float got = -1;
     const cbk_slice_params params =
         CBK_INIT(cbk_slice_params, .axis_count = 1, .start = {0}, .stop = {1}, .step = {1});
-    assert_ok(cbk_slice(stream, x, &params, &part));
-    assert_ok(cbk_tensor_read(stream, part, &got, sizeof got));
+    assert_ok(cbk_slice(side.stream, x, &params, &part));
+    assert_ok(cbk_tensor_read(side.stream, part, &got, sizeof got));
     assert_true(got == value);
     cbk_tensor_release(&part);
 }
@@ -92,7 +73,7 @@ static void figures_are_exact(void **state) {
     (void)state;
     for (int step = 0; step < 4000; step++) {
         const uint32_t i = next_random(&random) % SLOTS;
-        cbk_stream *on = step % 3 ? stream : other;
+        cbk_stream *on = step % 3 ? side.stream : side.other;
         if (slots[i] == NULL && views[i] == NULL) {
             const cbk_dtype dtype = dtypes[next_random(&random) % 4];
             const int64_t length =
@@ -131,16 +112,16 @@ done:
 }
 
 static void a_graph_gives_back_what_it_holds(void **state) {
-    struct loop loop = {.x = zeros(stream, CBK_DTYPE_F32, 300000)};
+    struct loop loop = {.x = zeros(side.stream, CBK_DTYPE_F32, 300000)};
     (void)state;
     const uint64_t before = usage().used_bytes;
     for (int round = 0; round < 5; round++) {
         cbk_graph *graph = NULL;
-        assert_ok(cbk_graph_capture(stream, step, &loop, &graph));
+        assert_ok(cbk_graph_capture(side.stream, step, &loop, &graph));
         for (int i = 0; i < 20; i++) assert_ok(cbk_graph_replay(graph));
         for (int i = 0; i < 3; i++) cbk_tensor_release(&loop.made[i]);
         cbk_graph_release(&graph);
-        assert_ok(cbk_sync(stream));
+        assert_ok(cbk_sync(side.stream));
         assert_int_equal(usage().used_bytes, before);
     }
     cbk_tensor_release(&loop.x);
@@ -150,15 +131,15 @@ static void persistent_windows_nest(void **state) {
     cbk_tensor *outer = NULL, *inner = NULL, *between = NULL;
     const int64_t length = 3 * MIB + 5;
     (void)state;
-    assert_status(CBK_ERROR_INVALID_STATE, cbk_persistent_end(stream));
-    assert_ok(cbk_persistent_begin(stream));
-    outer = zeros(stream, CBK_DTYPE_F32, length);
-    assert_ok(cbk_persistent_begin(stream));
-    inner = zeros(stream, CBK_DTYPE_F32, length);
-    assert_ok(cbk_persistent_end(stream));
-    assert_ok(cbk_neg(stream, inner, &between)); // still in the outer window
-    assert_ok(cbk_persistent_end(stream));
-    assert_status(CBK_ERROR_INVALID_STATE, cbk_persistent_end(stream));
+    assert_status(CBK_ERROR_INVALID_STATE, cbk_persistent_end(side.stream));
+    assert_ok(cbk_persistent_begin(side.stream));
+    outer = zeros(side.stream, CBK_DTYPE_F32, length);
+    assert_ok(cbk_persistent_begin(side.stream));
+    inner = zeros(side.stream, CBK_DTYPE_F32, length);
+    assert_ok(cbk_persistent_end(side.stream));
+    assert_ok(cbk_neg(side.stream, inner, &between)); // still in the outer window
+    assert_ok(cbk_persistent_end(side.stream));
+    assert_status(CBK_ERROR_INVALID_STATE, cbk_persistent_end(side.stream));
     // Exact but for the alignment.
     assert_int_equal(usage().used_bytes, 3 * (uint64_t)length * 4);
     assert_true(usage().padding_bytes < 3 * 4096);
@@ -174,11 +155,11 @@ static void ever_other_shapes_stay_bounded(void **state) {
     for (int i = 0; i < 3000; i++) {
         const int64_t rows = 1 + next_random(&random) % 300,
                       columns = 1 + next_random(&random) % 900;
-        cbk_stream *on = i % 5 ? stream : other;
+        cbk_stream *on = i % 5 ? side.stream : side.other;
         cbk_tensor *x = NULL, *y = NULL, *z = NULL;
         assert_ok(cbk_zeros(on, CBK_DTYPE_F32, 2, (int64_t[]){rows, columns}, &x));
         assert_ok(cbk_add_scalar(on, x, cbk_f(1), &y));
-        assert_ok(cbk_add(i % 7 ? on : stream, x, y, &z));
+        assert_ok(cbk_add(i % 7 ? on : side.stream, x, y, &z));
         if (usage().used_bytes > most) most = usage().used_bytes;
         cbk_tensor_release(&x), cbk_tensor_release(&y), cbk_tensor_release(&z);
     }
@@ -192,50 +173,51 @@ static void ever_other_shapes_stay_bounded(void **state) {
 static void out_of_memory_is_a_value(void **state) {
     cbk_tensor *x = NULL, *y = NULL, *out = NULL;
     (void)state;
-    assert_ok(cbk_memory_limit(device, 100 * (uint64_t)MIB));
-    x = zeros(stream, CBK_DTYPE_F32, 15 * MIB); // 60 MiB
-    assert_status(CBK_ERROR_OUT_OF_MEMORY, cbk_add(stream, x, x, &out));
+    assert_ok(cbk_memory_limit(side.device, 100 * (uint64_t)MIB));
+    x = zeros(side.stream, CBK_DTYPE_F32, 15 * MIB); // 60 MiB
+    assert_status(CBK_ERROR_OUT_OF_MEMORY, cbk_add(side.stream, x, x, &out));
     assert_null(out);
     assert_non_null(strstr(cbk_last_error_message(), "62914560"));  // asked for
     assert_non_null(strstr(cbk_last_error_message(), "104857600")); // the budget
     assert_non_null(strstr(cbk_last_error_message(), "add: "));
-    assert_status(CBK_ERROR_OUT_OF_MEMORY, cbk_tensor_to_device(stream, x, other, &out));
+    assert_status(CBK_ERROR_OUT_OF_MEMORY, cbk_tensor_to_device(side.stream, x, side.other, &out));
     // Work goes on, on both streams, in what is left and in place.
-    assert_ok(cbk_add_scalar_into(stream, x, cbk_f(3), x));
-    y = zeros(other, CBK_DTYPE_F32, 4 * MIB);
+    assert_ok(cbk_add_scalar_into(side.stream, x, cbk_f(3), x));
+    y = zeros(side.other, CBK_DTYPE_F32, 4 * MIB);
     cbk_tensor_release(&y);
     expect_first(x, 3);
     cbk_tensor_release(&x);
-    x = zeros(other, CBK_DTYPE_F32, 20 * MIB); // what the other stream had
+    x = zeros(side.other, CBK_DTYPE_F32, 20 * MIB); // what the other stream had
     assert_true(usage().peak_bytes <= 100 * (uint64_t)MIB);
     cbk_tensor_release(&x);
-    assert_ok(cbk_memory_limit(device, 0));
+    assert_ok(cbk_memory_limit(side.device, 0));
 }
 
 /// Held, but unused: given up on demand rather than in the way.
 static void unused_memory_is_no_obstacle(void **state) {
     (void)state;
-    assert_ok(cbk_memory_limit(device, 100 * (uint64_t)MIB));
+    assert_ok(cbk_memory_limit(side.device, 100 * (uint64_t)MIB));
     for (int i = 0; i < 30; i++) {
-        cbk_tensor *x = zeros(i % 2 ? stream : other, CBK_DTYPE_F32, (10 + i % 3 * 7) * MIB);
+        cbk_tensor *x =
+            zeros(i % 2 ? side.stream : side.other, CBK_DTYPE_F32, (10 + i % 3 * 7) * MIB);
         cbk_tensor_release(&x);
     }
     assert_true(usage().peak_bytes <= 100 * (uint64_t)MIB);
-    assert_ok(cbk_memory_limit(device, 0));
+    assert_ok(cbk_memory_limit(side.device, 0));
 }
 
 /// The driver has nothing the first time it is asked.
 static void a_shortage_is_tried_again(void **state) {
     static const char *const functions[] = {"clCreateBuffer", "clEnqueueNDRangeKernel"};
-    cbk_tensor *x = zeros(stream, CBK_DTYPE_F32, 9 * MIB), *out = NULL;
+    cbk_tensor *x = zeros(side.stream, CBK_DTYPE_F32, 9 * MIB), *out = NULL;
     (void)state;
-    assert_ok(cbk_add(stream, x, x, &out)); // its kernel is there from now on
+    assert_ok(cbk_add(side.stream, x, x, &out)); // its kernel is there from now on
     cbk_tensor_release(&out);
     for (int f = 0; f < 2; f++) {
         cbk_tensor *big = NULL;
-        assert_ok(cbk_memory_cleanup(device));
+        assert_ok(cbk_memory_cleanup(side.device));
         cbk_fault_plan(1, CL_MEM_OBJECT_ALLOCATION_FAILURE, functions[f]);
-        assert_ok(cbk_add(stream, x, x, &big));
+        assert_ok(cbk_add(side.stream, x, x, &big));
         assert_non_null(cbk_fault_fired());
         expect_first(big, 0);
         cbk_tensor_release(&big);
@@ -253,7 +235,5 @@ int main(void) {
         WITH_DEVICE(a_shortage_is_tried_again),
     };
     cbk_fault_table(&table);
-    const int failed = cmocka_run_group_tests_name("as it is", tests, NULL, NULL);
-    cbk_fault_pretend_gpu(true);
-    return failed + cmocka_run_group_tests_name("as a GPU", tests, NULL, NULL);
+    return CBK_FAULT_RUN(tests);
 }

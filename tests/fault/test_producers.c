@@ -3,44 +3,27 @@
 #include <string.h>
 
 #include "backend.h"
-#include "fault.h"
+#include "device.h"
+#include "fault_side.h"
 #include "internal.h"
 #include "support.h"
 
 enum { COUNT = 8, CODE = -1234 };
 
 static struct cbk_rt_cl table;
-static cbk_backend *backend;
-static cbk_device *device;
-static cbk_stream *stream, *other;
+static struct cbk_fault_side side;
 
 static int open_device(void **state) {
-    const cbk_backend_params params =
-        CBK_INIT(cbk_backend_params, .flags = CBK_NO_ENVIRONMENT, .cache_directory = "",
-                 .allocate = cbk_fault_allocate, .free = cbk_fault_free);
     (void)state;
-    cbk_fault_reset();
-    cbk_fault_forget(); // what an earlier test left when it failed
-    cbk_fault_forget_blocks();
-    assert_ok(cbk_opencl_create_with(&params, &table, &backend));
-    assert_ok(cbk_device_open(backend, NULL, &device));
-    assert_ok(cbk_stream_create(device, NULL, &stream));
-    assert_ok(cbk_stream_create(device, NULL, &other));
+    cbk_fault_open(&side, &table);
     return 0;
 }
 
 static int close_device(void **state) {
-    cbk_memory_info info = CBK_INIT(cbk_memory_info);
     (void)state;
     cbk_fault_break(NULL, 0);
-    assert_ok(cbk_memory_usage(device, &info));
-    assert_int_equal(info.used_bytes, 0);
-    cbk_stream_release(&stream);
-    cbk_stream_release(&other);
-    cbk_device_release(&device);
-    cbk_backend_release(&backend);
-    assert_string_equal(cbk_fault_leaks(), "");
-    assert_int_equal(cbk_fault_blocks_held(), 0);
+    assert_int_equal(cbk_fault_memory(&side).used_bytes, 0);
+    cbk_fault_close(&side);
     return 0;
 }
 
@@ -93,28 +76,22 @@ static cbk_tensor *broken_twice(cbk_stream *on, const cbk_tensor *x) {
     return y;
 }
 
-static uint64_t launches(void) {
-    cbk_counters counters = CBK_INIT(cbk_counters);
-    assert_ok(cbk_device_counters(device, &counters));
-    return counters.launches;
-}
-
 // ---- tests -------------------------------------------------------------------------------------------
 
 static void what_failed_work_made_is_not_read(void **state) {
     (void)state;
-    cbk_tensor *x = numbers(stream, 1), *before = twice(stream, x);
-    assert_ok(cbk_sync(stream));
-    cbk_tensor *y = broken_twice(stream, x);
-    assert_status(CBK_ERROR_DRIVER, cbk_sync(stream));
-    assert_ok(cbk_sync(stream));
-    expect_failed(stream, y);
-    expect_failed(stream, y); // it stays so
-    expect_failed(other, y);
-    expect_first(stream, x, 1);
-    expect_first(other, before, 2);
-    cbk_tensor *after = twice(stream, before);
-    expect_first(stream, after, 4);
+    cbk_tensor *x = numbers(side.stream, 1), *before = twice(side.stream, x);
+    assert_ok(cbk_sync(side.stream));
+    cbk_tensor *y = broken_twice(side.stream, x);
+    assert_status(CBK_ERROR_DRIVER, cbk_sync(side.stream));
+    assert_ok(cbk_sync(side.stream));
+    expect_failed(side.stream, y);
+    expect_failed(side.stream, y); // it stays so
+    expect_failed(side.other, y);
+    expect_first(side.stream, x, 1);
+    expect_first(side.other, before, 2);
+    cbk_tensor *after = twice(side.stream, before);
+    expect_first(side.stream, after, 4);
     cbk_tensor_release(&x), cbk_tensor_release(&y);
     cbk_tensor_release(&before), cbk_tensor_release(&after);
 }
@@ -122,33 +99,34 @@ static void what_failed_work_made_is_not_read(void **state) {
 static void a_read_gives_the_error_first_and_then_the_cause(void **state) {
     (void)state;
     float data[COUNT] = {-1};
-    cbk_tensor *x = numbers(stream, 1);
-    assert_ok(cbk_sync(stream));
-    cbk_tensor *y = broken_twice(stream, x);
+    cbk_tensor *x = numbers(side.stream, 1);
+    assert_ok(cbk_sync(side.stream));
+    cbk_tensor *y = broken_twice(side.stream, x);
     const cbk_read_request both[] = {{x, data, sizeof data}, {y, data, sizeof data}};
-    assert_status(CBK_ERROR_DRIVER, cbk_tensor_read(stream, y, data, sizeof data));
-    expect_failed(stream, y);
-    assert_status(CBK_ERROR_PRODUCER, cbk_tensor_read_many(stream, both, 2));
-    assert_ok(cbk_tensor_read_many(stream, both, 1));
+    assert_status(CBK_ERROR_DRIVER, cbk_tensor_read(side.stream, y, data, sizeof data));
+    expect_failed(side.stream, y);
+    assert_status(CBK_ERROR_PRODUCER, cbk_tensor_read_many(side.stream, both, 2));
+    assert_ok(cbk_tensor_read_many(side.stream, both, 1));
     cbk_tensor_release(&x), cbk_tensor_release(&y);
 }
 
 static void operations_on_it_are_not_launched(void **state) {
     (void)state;
-    cbk_tensor *x = numbers(stream, 1), *z = numbers(stream, 9), *out = NULL, *view = NULL;
-    assert_ok(cbk_sync(stream));
-    cbk_tensor *y = broken_twice(stream, x);
+    cbk_tensor *x = numbers(side.stream, 1), *z = numbers(side.stream, 9), *out = NULL,
+               *view = NULL;
+    assert_ok(cbk_sync(side.stream));
+    cbk_tensor *y = broken_twice(side.stream, x);
     cbk_status status = CBK_OK;
-    while (status == CBK_OK) status = cbk_flush(stream); // until it has ended
+    while (status == CBK_OK) status = cbk_flush(side.stream); // until it has ended
     assert_int_equal(status, CBK_ERROR_DRIVER);
-    const uint64_t so_far = launches();
-    assert_status(CBK_ERROR_PRODUCER, cbk_add(stream, x, y, &out));
+    const uint64_t so_far = test_launch_count(side.device);
+    assert_status(CBK_ERROR_PRODUCER, cbk_add(side.stream, x, y, &out));
     assert_null(out);
-    assert_ok(cbk_flip(stream, y, 0, NULL, &view));
-    assert_status(CBK_ERROR_PRODUCER, cbk_neg(other, view, &out));
-    assert_status(CBK_ERROR_PRODUCER, cbk_neg_into(stream, y, z));
-    assert_int_equal(launches(), so_far);
-    expect_failed(stream, z); // as an output that could not be made
+    assert_ok(cbk_flip(side.stream, y, 0, NULL, &view));
+    assert_status(CBK_ERROR_PRODUCER, cbk_neg(side.other, view, &out));
+    assert_status(CBK_ERROR_PRODUCER, cbk_neg_into(side.stream, y, z));
+    assert_int_equal(test_launch_count(side.device), so_far);
+    expect_failed(side.stream, z); // as an output that could not be made
     cbk_tensor_release(&x), cbk_tensor_release(&y), cbk_tensor_release(&z);
     cbk_tensor_release(&view);
 }
@@ -156,26 +134,26 @@ static void operations_on_it_are_not_launched(void **state) {
 static void rewriting_all_of_it_makes_it_good(void **state) {
     (void)state;
     float data[COUNT] = {7};
-    cbk_tensor *x = numbers(stream, 1), *part = NULL;
-    assert_ok(cbk_sync(stream));
-    cbk_tensor *y = broken_twice(stream, x), *z = broken_twice(stream, x);
-    assert_status(CBK_ERROR_DRIVER, cbk_sync(stream));
+    cbk_tensor *x = numbers(side.stream, 1), *part = NULL;
+    assert_ok(cbk_sync(side.stream));
+    cbk_tensor *y = broken_twice(side.stream, x), *z = broken_twice(side.stream, x);
+    assert_status(CBK_ERROR_DRIVER, cbk_sync(side.stream));
     assert_ok(cbk_slice(
-        stream, y,
+        side.stream, y,
         &CBK_INIT(cbk_slice_params, .axis_count = 1, .start = {0}, .stop = {2}, .step = {1}),
         &part));
-    assert_ok(cbk_tensor_write(stream, part, data, 2 * sizeof(float))); // a part is not enough
-    expect_failed(stream, y);
-    assert_ok(cbk_tensor_write(stream, y, data, sizeof data));
-    expect_first(stream, y, 7);
-    assert_ok(cbk_mul_into(other, x, x, z));
-    expect_first(other, z, 1);
+    assert_ok(cbk_tensor_write(side.stream, part, data, 2 * sizeof(float))); // a part is not enough
+    expect_failed(side.stream, y);
+    assert_ok(cbk_tensor_write(side.stream, y, data, sizeof data));
+    expect_first(side.stream, y, 7);
+    assert_ok(cbk_mul_into(side.other, x, x, z));
+    expect_first(side.other, z, 1);
     // And it may fail again, with its own cause.
-    begin_breaking(stream);
-    assert_ok(cbk_add_into(stream, x, x, y));
-    assert_status(CBK_ERROR_DRIVER, cbk_sync(stream));
+    begin_breaking(side.stream);
+    assert_ok(cbk_add_into(side.stream, x, x, y));
+    assert_status(CBK_ERROR_DRIVER, cbk_sync(side.stream));
     end_breaking();
-    expect_failed(stream, y);
+    expect_failed(side.stream, y);
     cbk_tensor_release(&x), cbk_tensor_release(&y), cbk_tensor_release(&z);
     cbk_tensor_release(&part);
 }
@@ -185,14 +163,14 @@ static void a_read_without_waiting_tells_at_its_event(void **state) {
     float data[2][COUNT];
     uint32_t done = 0;
     cbk_event *good = NULL, *bad = NULL, *early = NULL;
-    cbk_tensor *x = numbers(stream, 1), *before = twice(stream, x);
-    assert_ok(cbk_sync(stream));
+    cbk_tensor *x = numbers(side.stream, 1), *before = twice(side.stream, x);
+    assert_ok(cbk_sync(side.stream));
     const cbk_read_request first = {before, data[0], sizeof data[0]};
-    assert_ok(cbk_tensor_read_async(stream, &first, 1, &early));
-    cbk_tensor *y = broken_twice(stream, x), *z = twice(other, y);
+    assert_ok(cbk_tensor_read_async(side.stream, &first, 1, &early));
+    cbk_tensor *y = broken_twice(side.stream, x), *z = twice(side.other, y);
     const cbk_read_request both[] = {{x, data[0], sizeof data[0]}, {z, data[1], sizeof data[1]}};
-    assert_ok(cbk_tensor_read_async(other, both, 1, &good));
-    assert_ok(cbk_tensor_read_async(other, both, 2, &bad));
+    assert_ok(cbk_tensor_read_async(side.other, both, 1, &good));
+    assert_ok(cbk_tensor_read_async(side.other, both, 2, &bad));
     cbk_tensor_release(&z);
     assert_ok(cbk_event_wait(early));
     assert_ok(cbk_event_wait(good));
@@ -201,8 +179,8 @@ static void a_read_without_waiting_tells_at_its_event(void **state) {
     assert_non_null(strstr(cbk_last_error_message(), "-1234"));
     assert_status(CBK_ERROR_PRODUCER, cbk_event_query(bad, &done));
     assert_int_equal(done, 1);
-    assert_ok(cbk_sync(other));
-    assert_status(CBK_ERROR_DRIVER, cbk_sync(stream));
+    assert_ok(cbk_sync(side.other));
+    assert_status(CBK_ERROR_DRIVER, cbk_sync(side.stream));
     cbk_event_release(&good), cbk_event_release(&bad), cbk_event_release(&early);
     cbk_tensor_release(&x), cbk_tensor_release(&y), cbk_tensor_release(&before);
 }
@@ -211,37 +189,37 @@ static void a_read_without_waiting_tells_at_its_event(void **state) {
 static void a_failed_write_counts(void **state) {
     (void)state;
     float data[COUNT] = {7};
-    cbk_tensor *x = numbers(stream, 1), *y = numbers(stream, 2);
-    assert_ok(cbk_sync(stream));
-    begin_breaking(stream);
-    assert_ok(cbk_tensor_write(stream, x, data, sizeof data));
-    assert_status(CBK_ERROR_DRIVER, cbk_sync(stream));
+    cbk_tensor *x = numbers(side.stream, 1), *y = numbers(side.stream, 2);
+    assert_ok(cbk_sync(side.stream));
+    begin_breaking(side.stream);
+    assert_ok(cbk_tensor_write(side.stream, x, data, sizeof data));
+    assert_status(CBK_ERROR_DRIVER, cbk_sync(side.stream));
     end_breaking();
-    expect_failed(stream, x);
-    expect_first(stream, y, 2);
+    expect_failed(side.stream, x);
+    expect_first(side.stream, y, 2);
     cbk_tensor_release(&x), cbk_tensor_release(&y);
 }
 
 /// The other stream computes with y before anybody knows that it failed.
 static void another_stream_fails_only_through_such_tensors(void **state) {
     (void)state;
-    cbk_tensor *x = numbers(stream, 1), *own = numbers(other, 5);
-    assert_ok(cbk_sync(stream));
-    assert_ok(cbk_sync(other));
-    cbk_tensor *y = broken_twice(stream, x);
-    cbk_tensor *from_y = twice(other, y), *again = twice(other, from_y);
-    assert_ok(cbk_sync(other)); // the error is not its own
-    expect_failed(other, from_y);
-    expect_failed(other, again);
-    expect_first(other, own, 5);
-    cbk_tensor *later = twice(other, own), *of_x = twice(other, x);
-    expect_first(other, later, 10);
-    expect_first(other, of_x, 2);
-    assert_status(CBK_ERROR_DRIVER, cbk_sync(stream));
-    assert_ok(cbk_sync(stream));
-    assert_ok(cbk_sync(other));
-    expect_first(other, later, 10);
-    expect_failed(stream, again);
+    cbk_tensor *x = numbers(side.stream, 1), *own = numbers(side.other, 5);
+    assert_ok(cbk_sync(side.stream));
+    assert_ok(cbk_sync(side.other));
+    cbk_tensor *y = broken_twice(side.stream, x);
+    cbk_tensor *from_y = twice(side.other, y), *again = twice(side.other, from_y);
+    assert_ok(cbk_sync(side.other)); // the error is not its own
+    expect_failed(side.other, from_y);
+    expect_failed(side.other, again);
+    expect_first(side.other, own, 5);
+    cbk_tensor *later = twice(side.other, own), *of_x = twice(side.other, x);
+    expect_first(side.other, later, 10);
+    expect_first(side.other, of_x, 2);
+    assert_status(CBK_ERROR_DRIVER, cbk_sync(side.stream));
+    assert_ok(cbk_sync(side.stream));
+    assert_ok(cbk_sync(side.other));
+    expect_first(side.other, later, 10);
+    expect_failed(side.stream, again);
     cbk_tensor_release(&x), cbk_tensor_release(&y), cbk_tensor_release(&own);
     cbk_tensor_release(&from_y), cbk_tensor_release(&again);
     cbk_tensor_release(&later), cbk_tensor_release(&of_x);
@@ -251,15 +229,16 @@ static void another_stream_fails_only_through_such_tensors(void **state) {
 static void a_chain_of_streams(void **state) {
     (void)state;
     cbk_stream *third = NULL;
-    assert_ok(cbk_stream_create(device, NULL, &third));
-    cbk_tensor *x = numbers(stream, 1);
-    assert_ok(cbk_sync(stream));
-    cbk_tensor *good = twice(other, x), *y = broken_twice(stream, x), *z = twice(other, y);
+    assert_ok(cbk_stream_create(side.device, NULL, &third));
+    cbk_tensor *x = numbers(side.stream, 1);
+    assert_ok(cbk_sync(side.stream));
+    cbk_tensor *good = twice(side.other, x), *y = broken_twice(side.stream, x),
+               *z = twice(side.other, y);
     cbk_tensor *w = twice(third, z);
     expect_failed(third, w);
     expect_failed(third, z);
-    assert_status(CBK_ERROR_DRIVER, cbk_sync(stream));
-    assert_ok(cbk_sync(other));
+    assert_status(CBK_ERROR_DRIVER, cbk_sync(side.stream));
+    assert_ok(cbk_sync(side.other));
     assert_ok(cbk_sync(third));
     cbk_tensor *after = twice(third, x);
     expect_first(third, after, 2);
@@ -272,14 +251,14 @@ static void a_chain_of_streams(void **state) {
 static void old_failures_are_not_forgotten(void **state) {
     (void)state;
     enum { FAILURES = 3 * CBK_RT_MAX_FAILURES };
-    cbk_tensor *x = numbers(stream, 1), *y[FAILURES] = {NULL};
-    assert_ok(cbk_sync(stream));
+    cbk_tensor *x = numbers(side.stream, 1), *y[FAILURES] = {NULL};
+    assert_ok(cbk_sync(side.stream));
     for (int i = 0; i < FAILURES; i++) {
-        y[i] = broken_twice(stream, x);
-        assert_status(CBK_ERROR_DRIVER, cbk_sync(stream));
+        y[i] = broken_twice(side.stream, x);
+        assert_status(CBK_ERROR_DRIVER, cbk_sync(side.stream));
     }
-    for (int i = 0; i < FAILURES; i++) expect_failed(other, y[i]);
-    expect_first(stream, x, 1);
+    for (int i = 0; i < FAILURES; i++) expect_failed(side.other, y[i]);
+    expect_first(side.stream, x, 1);
     for (int i = 0; i < FAILURES; i++) cbk_tensor_release(&y[i]);
     cbk_tensor_release(&x);
 }
@@ -288,12 +267,12 @@ static void old_failures_are_not_forgotten(void **state) {
 static void a_destroyed_stream_takes_nobody_along(void **state) {
     (void)state;
     cbk_stream *brief = NULL;
-    assert_ok(cbk_stream_create(device, NULL, &brief));
+    assert_ok(cbk_stream_create(side.device, NULL, &brief));
     cbk_tensor *x = numbers(brief, 1);
     assert_ok(cbk_sync(brief));
     cbk_tensor *y = broken_twice(brief, x);
     cbk_stream_release(&brief);
-    assert_ok(cbk_stream_create(device, NULL, &brief));
+    assert_ok(cbk_stream_create(side.device, NULL, &brief));
     cbk_tensor *z = twice(brief, x);
     expect_first(brief, z, 2);
     expect_failed(brief, y);
@@ -305,14 +284,14 @@ static void a_destroyed_stream_takes_nobody_along(void **state) {
 static void many_crossings_in_flight(void **state) {
     (void)state;
     enum { ROUNDS = 3 * CBK_RT_MAX_DEPENDENCIES };
-    cbk_tensor *x = numbers(stream, 0);
+    cbk_tensor *x = numbers(side.stream, 0);
     for (int i = 0; i < ROUNDS; i++) {
         cbk_tensor *sum = NULL;
-        assert_ok(cbk_add_scalar(i % 2 ? stream : other, x, cbk_f(1), &sum));
+        assert_ok(cbk_add_scalar(i % 2 ? side.stream : side.other, x, cbk_f(1), &sum));
         cbk_tensor_release(&x);
         x = sum;
     }
-    expect_first(stream, x, ROUNDS);
+    expect_first(side.stream, x, ROUNDS);
     cbk_tensor_release(&x);
 }
 
@@ -332,48 +311,48 @@ static cbk_status step(cbk_stream *on, void *user_data) {
 static void replays_fail_and_work_again(void **state) {
     (void)state;
     float data[COUNT] = {3};
-    struct graph it = {.x = numbers(stream, 1), .target = numbers(stream, 0)};
+    struct graph it = {.x = numbers(side.stream, 1), .target = numbers(side.stream, 0)};
     cbk_graph *graph = NULL;
-    assert_ok(cbk_graph_capture(stream, step, &it, &graph));
+    assert_ok(cbk_graph_capture(side.stream, step, &it, &graph));
     assert_ok(cbk_graph_replay(graph));
-    expect_first(stream, it.made, 2);
-    begin_breaking(stream);
+    expect_first(side.stream, it.made, 2);
+    begin_breaking(side.stream);
     assert_ok(cbk_graph_replay(graph));
-    assert_status(CBK_ERROR_DRIVER, cbk_sync(stream));
+    assert_status(CBK_ERROR_DRIVER, cbk_sync(side.stream));
     end_breaking();
-    expect_failed(stream, it.made);
-    expect_failed(stream, it.target);
+    expect_failed(side.stream, it.made);
+    expect_failed(side.stream, it.target);
     assert_ok(cbk_graph_replay(graph)); // it writes both anew
-    expect_first(stream, it.made, 2);
-    expect_first(stream, it.target, -2);
+    expect_first(side.stream, it.made, 2);
+    expect_first(side.stream, it.target, -2);
     // Without a good input there is no replay.
-    begin_breaking(other);
-    assert_ok(cbk_tensor_write(other, it.x, data, sizeof data));
-    assert_status(CBK_ERROR_DRIVER, cbk_sync(other));
+    begin_breaking(side.other);
+    assert_ok(cbk_tensor_write(side.other, it.x, data, sizeof data));
+    assert_status(CBK_ERROR_DRIVER, cbk_sync(side.other));
     end_breaking();
     assert_status(CBK_ERROR_PRODUCER, cbk_graph_replay(graph));
-    expect_first(stream, it.made, 2);
-    assert_ok(cbk_tensor_write(stream, it.x, data, sizeof data));
+    expect_first(side.stream, it.made, 2);
+    assert_ok(cbk_tensor_write(side.stream, it.x, data, sizeof data));
     assert_ok(cbk_graph_replay(graph));
-    expect_first(stream, it.made, 6);
+    expect_first(side.stream, it.made, 6);
     cbk_graph_release(&graph);
     cbk_tensor_release(&it.x), cbk_tensor_release(&it.made), cbk_tensor_release(&it.target);
 }
 
 static void a_replay_that_stops_half_way(void **state) {
     (void)state;
-    struct graph it = {.x = numbers(stream, 1), .target = numbers(stream, 0)};
+    struct graph it = {.x = numbers(side.stream, 1), .target = numbers(side.stream, 0)};
     float data[COUNT];
     cbk_graph *graph = NULL;
-    assert_ok(cbk_graph_capture(stream, step, &it, &graph));
+    assert_ok(cbk_graph_capture(side.stream, step, &it, &graph));
     assert_ok(cbk_graph_replay(graph));
-    assert_ok(cbk_sync(stream));
+    assert_ok(cbk_sync(side.stream));
     cbk_fault_plan(1, CODE, "clEnqueueNDRangeKernel");
     assert_ok(cbk_graph_replay(graph));
-    assert_status(CBK_ERROR_DRIVER, cbk_tensor_read(stream, it.made, data, sizeof data));
+    assert_status(CBK_ERROR_DRIVER, cbk_tensor_read(side.stream, it.made, data, sizeof data));
     assert_non_null(strstr(cbk_last_error_message(), "graph_replay"));
     assert_ok(cbk_graph_replay(graph));
-    expect_first(stream, it.target, -2);
+    expect_first(side.stream, it.target, -2);
     cbk_graph_release(&graph);
     cbk_tensor_release(&it.x), cbk_tensor_release(&it.made), cbk_tensor_release(&it.target);
 }
@@ -397,7 +376,5 @@ int main(void) {
         WITH_DEVICE(a_replay_that_stops_half_way),
     };
     cbk_fault_table(&table);
-    const int failed = cmocka_run_group_tests_name("as it is", tests, NULL, NULL);
-    cbk_fault_pretend_gpu(true);
-    return failed + cmocka_run_group_tests_name("as a GPU", tests, NULL, NULL);
+    return CBK_FAULT_RUN(tests);
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fault.h"
+#include "fault_side.h"
 #include "internal.h"
 #include "runtime_side.h"
 #include "small_kernels.h"
@@ -385,16 +385,6 @@ static void a_life_with_failing_allocations(void **state) {
     assert_ok(live(&is_right));
 }
 
-/// What an earlier test left when it failed says nothing about the next.
-static int start_afresh(void **state) {
-    (void)state;
-    cbk_fault_reset();
-    cbk_fault_plan_allocation(0);
-    cbk_fault_forget();
-    cbk_fault_forget_blocks();
-    return 0;
-}
-
 int main(void) {
     enum { WORKS = sizeof works / sizeof *works };
     struct CMUnitTest tests[2 * WORKS + 2];
@@ -409,13 +399,13 @@ int main(void) {
             tests[count++] = (struct CMUnitTest){.name = name,
                                                  .test_func = allocation ? the_nth_allocation_fails
                                                                          : the_nth_call_fails,
-                                                 .setup_func = start_afresh,
+                                                 .setup_func = cbk_fault_start_afresh,
                                                  .initial_state = (void *)&works[i]};
         }
     }
     const struct CMUnitTest lives[] = {
-        cmocka_unit_test_setup(a_life_with_failing_calls, start_afresh),
-        cmocka_unit_test_setup(a_life_with_failing_allocations, start_afresh),
+        cmocka_unit_test_setup(a_life_with_failing_calls, cbk_fault_start_afresh),
+        cmocka_unit_test_setup(a_life_with_failing_allocations, cbk_fault_start_afresh),
     };
     for (size_t i = 0; i < 2; i++) tests[count++] = lives[i];
     const int failed = cmocka_run_group_tests_name("as it is", tests, NULL, NULL);

@@ -1,19 +1,19 @@
 // test_join.c: products of a graph with what follows them: one launch each where nobody reads what is
 // between, the bits of the separate launches in any case.
 
+#include "captured.h"
 #include "device.h"
 #include "support.h"
 
 #include <string.h>
 
-enum { OUTPUTS = 8, MOST_BYTES = 1 << 19 };
+enum { MOST_BYTES = 1 << 19 };
 
 struct work {
     cbk_dtype dtype;
     int64_t m, k, n;
     cbk_tensor *x, *weight, *square, *bias, *other; ///< [m, k], [k, n], [n, n], [n], [m, n]
-    cbk_tensor *out[OUTPUTS];
-    int count;
+    struct test_outputs out;
 };
 
 static struct test_side side;
@@ -32,29 +32,14 @@ static int close_side(void **state) {
     return test_side_finish(&side);
 }
 
-static cbk_tensor **next(struct work *work) {
-    assert_true(work->count < OUTPUTS);
-    return &work->out[work->count++];
-}
-
-static void release_outputs(struct work *work) {
-    while (work->count > 0) cbk_tensor_release(&work->out[--work->count]);
-}
-
 static void release_all(struct work *work) {
-    release_outputs(work);
+    test_release_outputs(&work->out);
     cbk_tensor_release(&work->x);
     cbk_tensor_release(&work->weight);
     cbk_tensor_release(&work->square);
     cbk_tensor_release(&work->bias);
     cbk_tensor_release(&work->other);
 }
-
-#define TRY(call)                                                                                  \
-    do {                                                                                           \
-        status = (call);                                                                           \
-        if (status != CBK_OK) goto done;                                                           \
-    } while (0)
 
 // ---- the work ------------------------------------------------------------------------------------
 
@@ -64,12 +49,12 @@ static cbk_status in_place(cbk_stream *on, void *user_data) {
     const cbk_matmul_params relu = CBK_INIT(cbk_matmul_params, .activation = CBK_OP_RELU);
     cbk_tensor *y = NULL;
     cbk_status status = CBK_OK;
-    release_outputs(w);
+    test_release_outputs(&w->out);
     TRY(cbk_matmul(on, w->x, w->weight, NULL, &y));
     TRY(cbk_add_into(on, y, w->bias, y));
     TRY(cbk_relu_into(on, y, y));
     TRY(cbk_add_into(on, w->other, y, y));
-    cbk_tensor **z = next(w);
+    cbk_tensor **z = test_next(&w->out);
     TRY(cbk_linear(on, y, w->square, w->bias, &relu, z));
     TRY(cbk_add_into(on, *z, y, *z));
 done:
@@ -82,7 +67,7 @@ static cbk_status new_tensors(cbk_stream *on, void *user_data) {
     struct work *w = user_data;
     cbk_tensor *y[4] = {NULL};
     cbk_status status = CBK_OK;
-    release_outputs(w);
+    test_release_outputs(&w->out);
     TRY(cbk_matmul(on, w->x, w->weight, NULL, &y[0]));
     TRY(cbk_add(on, w->bias, y[0], &y[1]));
     cbk_tensor_release(&y[0]);
@@ -93,7 +78,7 @@ static cbk_status new_tensors(cbk_stream *on, void *user_data) {
     TRY(cbk_matmul(on, y[3], w->square, NULL, &y[0]));
     TRY(cbk_sigmoid(on, y[0], &y[1]));
     cbk_tensor_release(&y[0]);
-    TRY(cbk_add(on, y[1], y[3], next(w)));
+    TRY(cbk_add(on, y[1], y[3], test_next(&w->out)));
 done:
     for (int i = 0; i < 4; i++) cbk_tensor_release(&y[i]);
     return status;
@@ -104,16 +89,16 @@ static cbk_status read_elsewhere(cbk_stream *on, void *user_data) {
     struct work *w = user_data;
     cbk_tensor *y = NULL;
     cbk_status status = CBK_OK;
-    release_outputs(w);
-    cbk_tensor **product = next(w);
+    test_release_outputs(&w->out);
+    cbk_tensor **product = test_next(&w->out);
     TRY(cbk_matmul(on, w->x, w->weight, NULL, product));
     TRY(cbk_add(on, *product, w->bias, &y));
-    TRY(cbk_relu(on, y, next(w)));
-    TRY(cbk_neg(on, y, next(w)));
+    TRY(cbk_relu(on, y, test_next(&w->out)));
+    TRY(cbk_neg(on, y, test_next(&w->out)));
     cbk_tensor_release(&y);
     TRY(cbk_matmul(on, w->x, w->weight, NULL, &y));
-    TRY(cbk_relu(on, y, next(w)));
-    TRY(cbk_add(on, w->out[3], y, next(w)));
+    TRY(cbk_relu(on, y, test_next(&w->out)));
+    TRY(cbk_add(on, w->out.tensors[3], y, test_next(&w->out)));
 done:
     cbk_tensor_release(&y);
     return status;
@@ -124,16 +109,16 @@ static cbk_status overwritten(cbk_stream *on, void *user_data) {
     struct work *w = user_data;
     cbk_tensor *h = NULL, *y = NULL;
     cbk_status status = CBK_OK;
-    release_outputs(w);
+    test_release_outputs(&w->out);
     TRY(cbk_neg(on, w->other, &h));
     TRY(cbk_matmul(on, h, w->square, NULL, &y));
     cbk_tensor_release(&h); // its memory serves the next tensor
-    TRY(cbk_relu(on, y, next(w)));
+    TRY(cbk_relu(on, y, test_next(&w->out)));
     cbk_tensor_release(&y);
-    TRY(cbk_abs(on, w->out[0], &h));
+    TRY(cbk_abs(on, w->out.tensors[0], &h));
     TRY(cbk_matmul(on, h, w->square, NULL, &y));
     TRY(cbk_add_into(on, y, h, h)); // x = x w + x
-    TRY(cbk_copy(on, h, next(w)));
+    TRY(cbk_copy(on, h, test_next(&w->out)));
 done:
     cbk_tensor_release(&h);
     cbk_tensor_release(&y);
@@ -145,22 +130,22 @@ static cbk_status views(cbk_stream *on, void *user_data) {
     struct work *w = user_data;
     cbk_tensor *turned = NULL, *first = NULL, *batch = NULL, *y = NULL, *none[2] = {NULL};
     cbk_status status = CBK_OK;
-    release_outputs(w);
+    test_release_outputs(&w->out);
     TRY(cbk_transpose(on, w->square, 0, 1, &turned));
     TRY(cbk_narrow(on, w->other, 0, 0, 1, &first));
     TRY(cbk_matmul(on, w->other, turned, NULL, &y));
     TRY(cbk_relu_into(on, y, y));
-    TRY(cbk_add(on, y, first, next(w)));
+    TRY(cbk_add(on, y, first, test_next(&w->out)));
     cbk_tensor_release(&y);
     TRY(cbk_unsqueeze(on, w->other, 1, (int32_t[]){0}, &batch));
     TRY(cbk_matmul(on, batch, w->square, NULL, &y));
     TRY(cbk_add_into(on, y, w->bias, y));
-    TRY(cbk_relu(on, y, next(w)));
+    TRY(cbk_relu(on, y, test_next(&w->out)));
     cbk_tensor_release(&y);
     TRY(cbk_narrow(on, w->other, 1, 0, 0, &none[0]));
     TRY(cbk_narrow(on, w->square, 0, 0, 0, &none[1]));
     TRY(cbk_matmul(on, none[0], none[1], NULL, &y));
-    TRY(cbk_add(on, y, w->bias, next(w)));
+    TRY(cbk_add(on, y, w->bias, test_next(&w->out)));
 done:
     cbk_tensor_release(&turned);
     cbk_tensor_release(&first);
@@ -173,39 +158,12 @@ done:
 
 // ---- eager and joined ----------------------------------------------------------------------------
 
-static size_t read_outputs(const struct work *work, unsigned char *data) {
-    size_t used = 0;
-    for (int i = 0; i < work->count; i++) {
-        const cbk_tensor *tensor = work->out[i];
-        const size_t size =
-            (size_t)cbk_tensor_element_count(tensor) * cbk_dtype_size(cbk_tensor_dtype(tensor));
-        assert_true(used + size <= MOST_BYTES);
-        assert_ok(cbk_tensor_read(stream, tensor, data + used, size));
-        used += size;
-    }
-    return used;
-}
-
-static void draw(cbk_dtype dtype, uint32_t rank, int64_t rows, int64_t columns, cbk_tensor **out) {
-    const int64_t shape[2] = {rows, columns};
-    cbk_tensor *drawn = NULL;
-    assert_ok(cbk_random_normal(stream, CBK_DTYPE_F32, rank, shape + (2 - rank), 0, 1, &drawn));
-    assert_ok(cbk_cast(stream, drawn, dtype, out));
-    cbk_tensor_release(&drawn);
-}
-
 static void make_inputs(struct work *w) {
-    draw(w->dtype, 2, w->m, w->k, &w->x);
-    draw(w->dtype, 2, w->k, w->n, &w->weight);
-    draw(w->dtype, 2, w->n, w->n, &w->square);
-    draw(w->dtype, 1, 0, w->n, &w->bias);
-    draw(w->dtype, 2, w->m, w->n, &w->other);
-}
-
-static uint64_t launches(void) {
-    cbk_counters counters = CBK_INIT(cbk_counters);
-    assert_ok(cbk_device_counters(side.device, &counters));
-    return counters.launches;
+    test_draw(stream, w->dtype, 2, (int64_t[]){w->m, w->k}, 1, &w->x);
+    test_draw(stream, w->dtype, 2, (int64_t[]){w->k, w->n}, 1, &w->weight);
+    test_draw(stream, w->dtype, 2, (int64_t[]){w->n, w->n}, 1, &w->square);
+    test_draw(stream, w->dtype, 1, (int64_t[]){w->n}, 1, &w->bias);
+    test_draw(stream, w->dtype, 2, (int64_t[]){w->m, w->n}, 1, &w->other);
 }
 
 /// `most_launches` of one replay where kernels of ours make the products.
@@ -215,17 +173,18 @@ static void compare(cbk_graph_function function, struct work *work, uint64_t mos
     assert_ok(cbk_seed(side.device, 3));
     make_inputs(work);
     assert_ok(function(stream, work));
-    const size_t size = read_outputs(work, eager);
-    release_outputs(work);
+    const size_t size = test_read_outputs(stream, &work->out, eager, MOST_BYTES);
+    test_release_outputs(&work->out);
     assert_ok(cbk_graph_capture(stream, function, work, &graph));
-    const uint64_t before = launches();
+    const uint64_t before = test_launch_count(side.device);
     for (int i = 0; i < 2; i++) {
         assert_ok(cbk_graph_replay(graph));
         memset(replayed, 0, size);
-        assert_int_equal(read_outputs(work, replayed), size);
+        assert_int_equal(test_read_outputs(stream, &work->out, replayed, MOST_BYTES), size);
         assert_memory_equal(replayed, eager, size);
     }
-    if (form != CBK_ROUTE_BLAS) assert_in_range(launches() - before, 0, 2 * most_launches);
+    if (form != CBK_ROUTE_BLAS)
+        assert_in_range(test_launch_count(side.device) - before, 0, 2 * most_launches);
     cbk_graph_release(&graph);
     release_all(work);
 }

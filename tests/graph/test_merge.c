@@ -1,20 +1,20 @@
 // test_merge.c: runs of small operations that a graph makes one launch of: the bits of the separate
 // launches, in both forms of the kernels, whatever the operands' views and however they overlap.
 
+#include "captured.h"
 #include "device.h"
 #include "support.h"
 
 #include <string.h>
 
-enum { OUTPUTS = 20, MOST_BYTES = 1 << 17 };
+enum { MOST_BYTES = 1 << 17 };
 
 /// What a run works on.
 struct work {
     cbk_dtype dtype;
     int64_t rows, columns;
     cbk_tensor *x, *y, *row, *state; ///< [rows, columns], the same, [columns], [rows * columns + 1]
-    cbk_tensor *out[OUTPUTS];
-    int count;
+    struct test_outputs out;
 };
 
 static struct test_side side;
@@ -33,42 +33,28 @@ static int close_side(void **state) {
     return test_side_finish(&side);
 }
 
-static cbk_tensor **next(struct work *work) {
-    assert_true(work->count < OUTPUTS);
-    return &work->out[work->count++];
-}
-
-static void release_outputs(struct work *work) {
-    while (work->count > 0) cbk_tensor_release(&work->out[--work->count]);
-}
-
 static void release_all(struct work *work) {
-    release_outputs(work);
+    test_release_outputs(&work->out);
     cbk_tensor_release(&work->x);
     cbk_tensor_release(&work->y);
     cbk_tensor_release(&work->row);
     cbk_tensor_release(&work->state);
 }
 
-#define TRY(call)                                                                                  \
-    do {                                                                                           \
-        status = (call);                                                                           \
-        if (status != CBK_OK) goto done;                                                           \
-    } while (0)
-
 /// Dense chains, one feeding the next.
 static cbk_status chain(cbk_stream *on, void *user_data) {
     struct work *w = user_data;
     cbk_status status = CBK_OK;
-    release_outputs(w);
-    cbk_tensor **sum = next(w), **difference = next(w), **product = next(w), **sign = next(w);
+    test_release_outputs(&w->out);
+    cbk_tensor **sum = test_next(&w->out), **difference = test_next(&w->out),
+               **product = test_next(&w->out), **sign = test_next(&w->out);
     TRY(cbk_add(on, w->x, w->y, sum));
     TRY(cbk_rsub_scalar(on, *sum, cbk_i(3), difference));
     TRY(cbk_mul(on, *difference, *sum, product));
     TRY(cbk_sign(on, *product, sign));
     TRY(cbk_add_scalar_into(on, *product, cbk_i(1), *product));
     TRY(cbk_mul_into(on, *sum, *product, *sum));
-    TRY(cbk_clamp(on, *sum, cbk_i(-2), cbk_i(5), next(w)));
+    TRY(cbk_clamp(on, *sum, cbk_i(-2), cbk_i(5), test_next(&w->out)));
 done:
     return status;
 }
@@ -78,20 +64,21 @@ static cbk_status views(cbk_stream *on, void *user_data) {
     struct work *w = user_data;
     cbk_tensor *turned = NULL, *first = NULL;
     cbk_status status = CBK_OK;
-    release_outputs(w);
-    cbk_tensor **biased = next(w), **mask = next(w), **copied = next(w), **number = next(w);
-    cbk_tensor **spread = next(w), **back = next(w);
+    test_release_outputs(&w->out);
+    cbk_tensor **biased = test_next(&w->out), **mask = test_next(&w->out),
+               **copied = test_next(&w->out), **number = test_next(&w->out);
+    cbk_tensor **spread = test_next(&w->out), **back = test_next(&w->out);
     TRY(cbk_add(on, w->x, w->row, biased));
     TRY(cbk_transpose(on, *biased, 0, 1, &turned));
     TRY(cbk_copy(on, turned, copied));
     TRY(cbk_less(on, *biased, w->y, mask));
-    TRY(cbk_mask_fill(on, *biased, *mask, cbk_i(7), next(w)));
+    TRY(cbk_mask_fill(on, *biased, *mask, cbk_i(7), test_next(&w->out)));
     TRY(cbk_cast(on, *biased, CBK_DTYPE_I32, number));
     TRY(cbk_cast(on, *number, w->dtype, back));
     TRY(cbk_narrow(on, *back, 0, 0, 1, &first));
     TRY(cbk_add(on, *back, first, spread)); // every work-item reads the first row
     TRY(cbk_neg_into(on, w->row, w->row));
-    TRY(cbk_add(on, *spread, w->row, next(w)));
+    TRY(cbk_add(on, *spread, w->row, test_next(&w->out)));
 done:
     cbk_tensor_release(&turned);
     cbk_tensor_release(&first);
@@ -104,11 +91,11 @@ static cbk_status shifts(cbk_stream *on, void *user_data) {
     const int64_t count = w->rows * w->columns;
     cbk_tensor *lower = NULL, *upper = NULL;
     cbk_status status = CBK_OK;
-    release_outputs(w);
+    test_release_outputs(&w->out);
     TRY(cbk_narrow(on, w->state, 0, 0, count, &lower));
     TRY(cbk_narrow(on, w->state, 0, 1, count, &upper));
     for (int i = 0; i < 4; i++) {
-        cbk_tensor **scaled = next(w);
+        cbk_tensor **scaled = test_next(&w->out);
         TRY(cbk_add_scalar(on, lower, cbk_i(i + 1), scaled));
         TRY(cbk_copy_into(on, *scaled, upper));
         TRY(cbk_mul_into(on, lower, *scaled, lower));
@@ -124,8 +111,9 @@ static cbk_status moves(cbk_stream *on, void *user_data) {
     struct work *w = user_data;
     cbk_tensor *turned = NULL, *part = NULL;
     cbk_status status = CBK_OK;
-    release_outputs(w);
-    cbk_tensor **dense = next(w), **filled = next(w), **joined = next(w), **copied = next(w);
+    test_release_outputs(&w->out);
+    cbk_tensor **dense = test_next(&w->out), **filled = test_next(&w->out),
+               **joined = test_next(&w->out), **copied = test_next(&w->out);
     TRY(cbk_transpose(on, w->x, 0, 1, &turned));
     TRY(cbk_contiguous(on, turned, dense));
     TRY(cbk_fill(on, w->dtype, 2, (int64_t[]){w->columns, w->rows}, cbk_f(2.5), filled));
@@ -150,15 +138,16 @@ static cbk_status reductions(cbk_stream *on, void *user_data) {
     struct work *w = user_data;
     cbk_tensor *flat = NULL;
     cbk_status status = CBK_OK;
-    release_outputs(w);
-    cbk_tensor **most = next(w), **shifted = next(w), **sum = next(w);
+    test_release_outputs(&w->out);
+    cbk_tensor **most = test_next(&w->out), **shifted = test_next(&w->out),
+               **sum = test_next(&w->out);
     TRY(cbk_max(on, w->x, &by_rows, most));
     TRY(cbk_sub(on, w->x, *most, shifted));
     TRY(cbk_sum(on, *shifted, &by_columns, sum));
-    TRY(cbk_sum(on, *shifted, &by_rows, next(w)));
-    TRY(cbk_max(on, *shifted, NULL, next(w)));
-    TRY(cbk_argmin(on, w->y, &by_columns, next(w)));
-    TRY(cbk_argmin(on, *shifted, &by_rows, next(w)));
+    TRY(cbk_sum(on, *shifted, &by_rows, test_next(&w->out)));
+    TRY(cbk_max(on, *shifted, NULL, test_next(&w->out)));
+    TRY(cbk_argmin(on, w->y, &by_columns, test_next(&w->out)));
+    TRY(cbk_argmin(on, *shifted, &by_rows, test_next(&w->out)));
     TRY(cbk_reshape(on, *sum, 1, &w->columns, &flat));
     TRY(cbk_add_into(on, w->row, flat, w->row));
 done:
@@ -166,21 +155,27 @@ done:
     return status;
 }
 
-/// Of masks and of views.
+/// Of masks and of views, and with two outputs.
 static cbk_status more_reductions(cbk_stream *on, void *user_data) {
     struct work *w = user_data;
     cbk_tensor *turned = NULL, *flipped = NULL;
     cbk_status status = CBK_OK;
-    release_outputs(w);
-    cbk_tensor **mean = next(w), **mask = next(w);
+    test_release_outputs(&w->out);
+    cbk_tensor **mean = test_next(&w->out), **mask = test_next(&w->out),
+               **least = test_next(&w->out), **place = test_next(&w->out);
+    cbk_tensor **most = test_next(&w->out), **column = test_next(&w->out);
     TRY(cbk_transpose(on, w->x, 0, 1, &turned));
     TRY(cbk_mean(on, turned, NULL, mean));
     TRY(cbk_less(on, w->x, *mean, mask));
-    TRY(cbk_any(on, *mask, &by_rows, next(w)));
-    TRY(cbk_all(on, *mask, NULL, next(w)));
-    TRY(cbk_count_nonzero(on, *mask, &by_columns, next(w)));
+    TRY(cbk_any(on, *mask, &by_rows, test_next(&w->out)));
+    TRY(cbk_all(on, *mask, NULL, test_next(&w->out)));
+    TRY(cbk_count_nonzero(on, *mask, &by_columns, test_next(&w->out)));
     TRY(cbk_flip(on, w->y, 1, (int32_t[]){1}, &flipped));
-    TRY(cbk_prod(on, flipped, &by_rows, next(w)));
+    TRY(cbk_prod(on, flipped, &by_rows, test_next(&w->out)));
+    TRY(cbk_min_with_indices(on, flipped, &by_columns, least, place));
+    TRY(cbk_max_with_indices(on, w->x, &by_rows, most, column));
+    TRY(cbk_sub(on, w->x, *most, test_next(&w->out)));
+    TRY(cbk_copy(on, *column, test_next(&w->out)));
 done:
     cbk_tensor_release(&turned);
     cbk_tensor_release(&flipped);
@@ -193,59 +188,35 @@ static cbk_status activations(cbk_stream *on, void *user_data) {
     const cbk_activation_params params =
         CBK_INIT(cbk_activation_params, .alpha = cbk_f(2), .beta = cbk_f(3));
     cbk_status status = CBK_OK;
-    release_outputs(w);
-    cbk_tensor **hidden = next(w), **slope = next(w), **mixed = next(w), **scaled = next(w);
+    test_release_outputs(&w->out);
+    cbk_tensor **hidden = test_next(&w->out), **slope = test_next(&w->out),
+               **mixed = test_next(&w->out), **scaled = test_next(&w->out);
     TRY(cbk_gelu(on, w->x, CBK_GELU_EXACT, hidden));
     TRY(cbk_softplus_backward(on, *hidden, w->y, &params, slope));
     TRY(cbk_lerp(on, *hidden, *slope, w->y, mixed));
     TRY(cbk_addcmul(on, *mixed, *slope, *hidden, cbk_f(0.5), scaled));
-    TRY(cbk_lerp_scalar(on, *scaled, w->x, cbk_f(0.25), next(w)));
-    TRY(cbk_is_close(on, *scaled, *mixed, NULL, next(w)));
-    TRY(cbk_fmod(on, *scaled, w->y, next(w)));
+    TRY(cbk_lerp_scalar(on, *scaled, w->x, cbk_f(0.25), test_next(&w->out)));
+    TRY(cbk_is_close(on, *scaled, *mixed, NULL, test_next(&w->out)));
+    TRY(cbk_fmod(on, *scaled, w->y, test_next(&w->out)));
 done:
     return status;
 }
 
 // ---- eager and merged ----------------------------------------------------------------------------
 
-static size_t bytes_of(const cbk_tensor *tensor) {
-    return (size_t)cbk_tensor_element_count(tensor) * cbk_dtype_size(cbk_tensor_dtype(tensor));
-}
-
 /// The outputs, the row and the state, one after the other.
 static size_t read_all(const struct work *work, unsigned char *data) {
-    size_t used = 0;
-    for (int i = 0; i < work->count + 2; i++) {
-        const cbk_tensor *tensor = i < work->count    ? work->out[i]
-                                   : i == work->count ? work->row
-                                                      : work->state;
-        assert_true(used + bytes_of(tensor) <= MOST_BYTES);
-        assert_ok(cbk_tensor_read(stream, tensor, data + used, bytes_of(tensor)));
-        used += bytes_of(tensor);
-    }
-    return used;
+    const size_t outputs = test_read_outputs(stream, &work->out, data, MOST_BYTES);
+    const size_t row = test_append(stream, work->row, data, outputs, MOST_BYTES);
+    return test_append(stream, work->state, data, row, MOST_BYTES);
 }
 
-static void make_inputs(struct work *work) {
-    const int64_t matrix[2] = {work->rows, work->columns};
-    const int64_t flat[1] = {work->rows * work->columns + 1};
-    cbk_tensor **const tensors[] = {&work->x, &work->y, &work->row, &work->state};
-    for (size_t i = 0; i < 4; i++) {
-        cbk_tensor *drawn = NULL;
-        assert_ok(cbk_random_normal(stream, CBK_DTYPE_F32, i < 2 ? 2 : 1,
-                                    i < 2    ? matrix
-                                    : i == 2 ? &work->columns
-                                             : flat,
-                                    0, 3, &drawn));
-        assert_ok(cbk_cast(stream, drawn, work->dtype, tensors[i]));
-        cbk_tensor_release(&drawn);
-    }
-}
-
-static uint64_t launches(void) {
-    cbk_counters counters = CBK_INIT(cbk_counters);
-    assert_ok(cbk_device_counters(side.device, &counters));
-    return counters.launches;
+static void make_inputs(struct work *w) {
+    const int64_t matrix[2] = {w->rows, w->columns}, flat = w->rows * w->columns + 1;
+    test_draw(stream, w->dtype, 2, matrix, 3, &w->x);
+    test_draw(stream, w->dtype, 2, matrix, 3, &w->y);
+    test_draw(stream, w->dtype, 1, &w->columns, 3, &w->row);
+    test_draw(stream, w->dtype, 1, &flat, 3, &w->state);
 }
 
 /// Runs three times eagerly, then from the same start once eagerly and twice replayed.
@@ -262,9 +233,9 @@ static void compare(cbk_graph_function function, struct work *work, uint64_t mos
     assert_ok(cbk_seed(side.device, 3));
     make_inputs(work);
     assert_ok(cbk_graph_capture(stream, function, work, &graph));
-    const uint64_t before = launches();
+    const uint64_t before = test_launch_count(side.device);
     for (int i = 0; i < 2; i++) assert_ok(cbk_graph_replay(graph));
-    assert_in_range(launches() - before, 0, 2 * most_launches);
+    assert_in_range(test_launch_count(side.device) - before, 0, 2 * most_launches);
     assert_int_equal(read_all(work, replayed), size);
     assert_memory_equal(replayed, eager, size);
     cbk_graph_release(&graph);

@@ -227,12 +227,6 @@ static void assert_equal(struct test_side *a_side, cbk_tensor *a, struct test_si
     cbk_tensor_release(&b);
 }
 
-static uint64_t count_launches(void) {
-    cbk_counters counters = CBK_INIT(cbk_counters);
-    assert_ok(cbk_device_counters(test_pair.device.device, &counters));
-    return counters.launches;
-}
-
 static void test_row(void **state) {
     const struct row *row = *state;
     struct test_side *device = &test_pair.device, *reference = &test_pair.reference;
@@ -310,11 +304,11 @@ static void test_launches(void **state) {
     cbk_tensor *x = make(side, F32, 0, 3, (int64_t[]){4, 5, 48}, true, 1), *out = NULL;
     cbk_tensor *weight = make(side, F32, 0, 2, (int64_t[]){48, 32}, true, 2);
     cbk_tensor *bias = make(side, F32, 0, 1, (int64_t[]){32}, true, 3);
-    const uint64_t before = count_launches();
+    const uint64_t before = test_launch_count(test_pair.device.device);
     (void)state;
     assert_ok(cbk_linear(side->stream, x, weight, bias, &relu, &out));
     if ((test_backend_flags() & CBK_ROUTE_BLAS) == 0)
-        assert_int_equal(count_launches() - before, 1);
+        assert_int_equal(test_launch_count(test_pair.device.device) - before, 1);
     cbk_tensor_release(&x);
     cbk_tensor_release(&weight);
     cbk_tensor_release(&bias);

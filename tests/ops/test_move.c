@@ -187,18 +187,12 @@ static void add_roll(struct test_list *list, cbk_dtype dtype, uint32_t number) {
 
 // ---- how many launches --------------------------------------------------------------------------
 
-static uint64_t launch_count(void) {
-    cbk_counters counters = CBK_INIT(cbk_counters);
-    assert_ok(cbk_device_counters(test_pair.device.device, &counters));
-    return counters.launches;
-}
-
 /// Runs a call that makes `out` and counts what it launches.
 #define expect_launches(count, call, out)                                                          \
     do {                                                                                           \
-        const uint64_t before = launch_count();                                                    \
+        const uint64_t before = test_launch_count(test_pair.device.device);                        \
         assert_ok(call);                                                                           \
-        assert_int_equal(launch_count() - before, count);                                          \
+        assert_int_equal(test_launch_count(test_pair.device.device) - before, count);              \
         cbk_tensor_release(out);                                                                   \
     } while (0)
 

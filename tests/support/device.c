@@ -70,6 +70,12 @@ bool test_opencl_open(struct test_side *side, uint32_t flags) {
     return test_side_open(side, "device", backend, true);
 }
 
+uint64_t test_launch_count(cbk_device *device) {
+    cbk_counters counters = CBK_INIT(cbk_counters);
+    assert_ok(cbk_device_counters(device, &counters));
+    return counters.launches;
+}
+
 void test_write_stats(cbk_device *device) {
     const char *path = getenv("CUBEBACK_TEST_STATS");
     cbk_counters counters = CBK_INIT(cbk_counters);

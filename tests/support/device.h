@@ -50,6 +50,9 @@ bool test_opencl_open(struct test_side *side, uint32_t flags);
 /// in use.
 int test_side_finish(struct test_side *side);
 
+/// Launches of the device so far.
+uint64_t test_launch_count(cbk_device *device);
+
 /// Appends the line of CUBEBACK_TEST_STATS.
 void test_write_stats(cbk_device *device);
 
