@@ -1,22 +1,74 @@
 #pragma OPENCL FP_CONTRACT OFF
 // radix_gpu: one pass of a stable radix sort, for GPUs. See radix.clh.
 //
-// A group does a chunk. radix_move takes it tile by tile, K neighbouring elements to a work-item,
-// and sorts each tile in local memory by the low and then the high 4 bits of the digit: every
-// work-item counts its own elements by 4-bit digit, two counters to a word; the sums of all counters
-// before one, digit by digit and within a digit work-item by work-item, are the ranks. Elements of
-// a digit then lie side by side and are written so.
+// A group does a chunk, tile by tile. Each warp has K * WARP neighbouring elements of a tile, WARP at
+// a time, and a counter for each digit: an element's rank among its warp's is the counter plus the
+// number of peers in lower lanes, work-items with the same digit at the same time. Sums over digits
+// and, within a digit, over warps make this the rank in the tile. By it elements go to local memory,
+// where those of a digit lie side by side and are written so.
+//
+// With CHAINED a chunk is a tile, and a group learns from those before where its digits begin
+// (chain.clh). `chain` has the tickets of all passes, and states [chunk of all rows][digit] of even
+// and of odd passes: each pass clears those of the next.
 //
 // Defines
-//   K   elements of a work-item: 4, 8 or 16
+//   K        elements of a work-item, 1 to 32
+//   CHAINED  0 or 1; needs PLACE u32 and rows shorter than 2^30
+//   NVIDIA   see warp.clh
 //   DIGIT_BITS is 8: a work-item has a digit of its own
 //   those of radix.clh
 #include "radix.clh"
+#include "warp.clh"
+#include "chain.clh"
 
 #define GROUP 256
+#define WARPS (GROUP / WARP)
 #define TILE (GROUP * K)
+#define LOADS 4 // on their way at a time
+
+#if CHAINED
+
+#define PASSES (KEY_BITS / DIGIT_BITS)
+#define COPIES (16 / PASSES) // of the bins, so that warps seldom meet
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+radix_count_all(global const raw_t *restrict in, global uint *counts,
+                const struct radix_args args) {
+    local uint bins[COPIES * PASSES * DIGITS];
+    const int item = (int)get_local_id(0), passes = (int)args.passes;
+    const long row = (long)get_group_id(0) / args.chunks;
+    const long chunk = (long)get_group_id(0) - row * args.chunks;
+    const long begin = chunk * args.chunk_length;
+    const long end = min(begin + args.chunk_length, args.length);
+    local uint *own = bins + item / WARP % COPIES * (PASSES * DIGITS);
+    in += args.in + row * args.length;
+    for (int i = item; i < COPIES * PASSES * DIGITS; i += GROUP) bins[i] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (long i = begin + item; i < end; i += LOADS * GROUP) {
+        raw_t v[LOADS];
+#pragma unroll
+        for (int k = 0; k < LOADS; k++) v[k] = i + k * GROUP < end ? in[i + k * GROUP] : (raw_t)0;
+#pragma unroll
+        for (int k = 0; k < LOADS; k++) {
+            if (i + k * GROUP >= end) continue;
+            const sort_key key = sort_key_of(v[k], (sort_key)args.flip & KEY_MASK);
+#pragma unroll
+            for (int p = 0; p < PASSES; p++)
+                atomic_inc(&own[p * DIGITS + ((uint)(key >> (p * DIGIT_BITS)) & (DIGITS - 1))]);
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int p = 0; p < passes; p++) {
+        uint count = 0;
+        for (int c = 0; c < COPIES; c++) count += bins[(c * PASSES + p) * DIGITS + item];
+        if (count != 0)
+            atomic_add(&counts[args.counts + (row * passes + p) * DIGITS + item], count);
+    }
+}
+
+#else
+
 #define COPIES 8 // of the bins, for fewer conflicts where few digits occur
-#define LOADS 4  // on their way at a time
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 radix_count(global const raw_t *restrict in, global place_t *restrict counts,
@@ -45,137 +97,150 @@ radix_count(global const raw_t *restrict in, global place_t *restrict counts,
     counts[args.counts + (row * DIGITS + item) * args.chunks + chunk] = count;
 }
 
-// Places in local memory without bank conflicts.
-#define SPREAD(i) ((i) + (i) / 32)
-#define COUNTERS 8 // words with the counters of 16 digits, of each work-item
-#define COUNTER(word) ((word) + (word) / COUNTERS)
+#endif
+
 #define RUN 16
-#define RUNS (GROUP / RUN)
+#define RUNS (DIGITS / RUN)
+#define DIGIT_AT 16 // in a slot, above the rank
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-radix_move(global const raw_t *restrict in, global raw_t *restrict out,
+radix_move(global const raw_t *in, global raw_t *restrict out,
            global const place_t *restrict places_in, global place_t *restrict places_out,
            global STORAGE(I) *restrict indices, global const place_t *restrict counts,
-           const struct radix_args args) {
-    local raw_t data[SPREAD(TILE)];
+           global uint *chain, const struct radix_args args) {
+    local raw_t data[TILE];
 #if HAS_PLACES
-    local place_t places[SPREAD(TILE)];
+    local place_t places[TILE];
 #endif
-    local uint counters[COUNTER(COUNTERS * GROUP)], sums[GROUP + RUNS], tops[RUNS + 1];
+    local uint bins[WARPS * DIGITS], totals[DIGITS], tops[RUNS];
     local place_t bases[DIGITS];
-    local int starts[DIGITS], ends[DIGITS];
-    const int item = (int)get_local_id(0);
-    const long row = (long)get_group_id(0) / args.chunks;
-    const long chunk = (long)get_group_id(0) - row * args.chunks, top = row * args.length;
-    const long begin = chunk * args.chunk_length;
+    const int item = (int)get_local_id(0), lane = item % WARP;
+    local uint *own = bins + item / WARP * DIGITS;
+#ifndef NVIDIA
+    local uint masks[WARPS * DIGITS];
+    local uint *own_masks = masks + item / WARP * DIGITS;
+#endif
+#if CHAINED
+    local uint ticket;
+    if (item == 0) ticket = atomic_inc(&chain[args.tickets + args.pass]);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const uint group = ticket;
+#else
+    const uint group = (uint)get_group_id(0);
+#endif
+    const uint row = group / (uint)args.chunks, chunk = group - row * (uint)args.chunks;
+    const long top = row * args.length, begin = chunk * args.chunk_length;
     const long end = min(begin + args.chunk_length, args.length);
-    bases[item] = counts[args.counts + (row * DIGITS + item) * args.chunks + chunk];
+#if CHAINED
+    global uint *state = chain + args.states + (long)group * DIGITS + item;
+    chain[args.next_states + (long)group * DIGITS + item] = 0;
+#else
+    place_t base = counts[args.counts + (row * (long)DIGITS + item) * args.chunks + chunk];
+#endif
 
     for (long tile = begin; tile < end; tile += TILE) {
         const int count = (int)min((long)TILE, end - tile);
+        const int first = item / WARP * (WARP * K) + lane; // of K elements, WARP apart
+        global const raw_t *from = in + args.in + top + tile;
+        const int mine = (count - first + WARP - 1) / WARP; // of those, the ones that exist
         raw_t v[K];
-#if HAS_PLACES
-        place_t p[K];
+        uint slots[K];
+#pragma unroll
+        for (int k = 0; k < K; k++)
+            v[k] = first + k * WARP < count ? from[first + k * WARP] : (raw_t)0;
+#pragma unroll
+        for (int w = 0; w < WARPS; w++) {
+            bins[w * DIGITS + item] = 0;
+#ifndef NVIDIA
+            masks[w * DIGITS + item] = 0;
 #endif
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+        for (int k = 0; k < K; k++) { // what does not exist has the last digit, and stays last
+            const uint found = digit_of(v[k], &args);
+            const uint digit = k < mine ? found : DIGITS - 1;
+#ifdef NVIDIA
+            const uint peers = warp_peers(digit);
+#else
+            atomic_or(&own_masks[digit], 1u << lane);
+            WARP_MEETS();
+            const uint peers = own_masks[digit];
+#endif
+            const uint rank = own[digit] + popcount(peers & ((1u << lane) - 1));
+            WARP_MEETS();
+            if (peers >> lane == 1) { // the last of them
+                own[digit] = rank + 1;
+#ifndef NVIDIA
+                own_masks[digit] = 0;
+#endif
+            }
+            slots[k] = digit << DIGIT_AT | rank;
+            KEEP_PACKED(slots[k]);
+            WARP_MEETS();
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        uint sums[WARPS], total = 0;
+#pragma unroll
+        for (int w = 0; w < WARPS; w++) {
+            sums[w] = total;
+            total += bins[w * DIGITS + item];
+        }
+        totals[item] = total;
+        const uint exists = item == DIGITS - 1 ? total - (uint)(TILE - count) : total;
+#if CHAINED
+        const uint begins =
+            chunk == 0 ? counts[args.counts + (row * args.passes + args.pass) * DIGITS + item] : 0;
+        chain_store(state, chunk == 0 ? CHAIN_SUM | (begins + exists) : CHAIN_COUNT | exists);
+#endif
+        barrier(CLK_LOCAL_MEM_FENCE);
+        uint before = 0;
+#pragma unroll
+        for (int r = 0; r < RUN; r++) before += r < item % RUN ? totals[item / RUN * RUN + r] : 0;
+        if (item % RUN == RUN - 1) tops[item / RUN] = before + total;
+        barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+        for (int r = 0; r < RUNS; r++) before += r < item / RUN ? tops[r] : 0;
+#pragma unroll
+        for (int w = 0; w < WARPS; w++) bins[w * DIGITS + item] = before + sums[w];
+        barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
         for (int k = 0; k < K; k++) {
-            const long i = tile + item * K + k;
-            v[k] = i < end ? in[args.in + top + i] : (raw_t)0;
+            const uint rank = (slots[k] & ((1u << DIGIT_AT) - 1)) + own[slots[k] >> DIGIT_AT];
+            data[rank] = v[k];
 #if HAS_PLACES
-            p[k] = (place_t)i;
+            const long i = tile + first + k * WARP;
+            place_t place = (place_t)i;
             if ((args.what & READS_PLACES) != 0 && i < end)
-                p[k] = places_in[args.places_in + top + i];
+                place = places_in[args.places_in + top + i];
+            places[rank] = place;
 #endif
         }
-        starts[item] = ends[item] = 0;
-        for (int round = 0; round < 2; round++) {
-            int rank[K];
-#pragma unroll
-            for (int w = 0; w < COUNTERS; w++) counters[COUNTER(w * GROUP + item)] = 0;
-#pragma unroll
-            for (int k = 0; k < K; k++) { // what does not exist has the last digit, and stays last
-                const uint digit =
-                    item * K + k < count ? (digit_of(v[k], &args) >> (4 * round)) & 15 : 15;
-                const int word = COUNTER((int)(digit & 7) * GROUP + item);
-                const uint shift = (digit >> 3) * 16, counter = counters[word];
-                rank[k] = (int)((counter >> shift) & 0xffff);
-                counters[word] = counter + (1u << shift);
-            }
-            barrier(CLK_LOCAL_MEM_FENCE);
-            uint sum = 0;
-#pragma unroll
-            for (int w = 0; w < COUNTERS; w++) sum += counters[COUNTER(COUNTERS * item + w)];
-            sums[item + item / RUN] = sum;
-            barrier(CLK_LOCAL_MEM_FENCE);
-            if (item < RUNS) {
-                uint before = 0;
-                for (int i = 0; i < RUN; i++) {
-                    const uint one = sums[item * (RUN + 1) + i];
-                    sums[item * (RUN + 1) + i] = before;
-                    before += one;
-                }
-                tops[item] = before;
-            }
-            barrier(CLK_LOCAL_MEM_FENCE);
-            if (item == 0) {
-                uint before = 0;
-                for (int i = 0; i < RUNS; i++) {
-                    const uint one = tops[i];
-                    tops[i] = before;
-                    before += one;
-                }
-                tops[RUNS] = before << 16; // the upper digits come after all lower ones
-            }
-            barrier(CLK_LOCAL_MEM_FENCE);
-            uint before = tops[RUNS] + tops[item / RUN] + sums[item + item / RUN];
-#pragma unroll
-            for (int w = 0; w < COUNTERS; w++) {
-                const int word = COUNTER(COUNTERS * item + w);
-                const uint counter = counters[word];
-                counters[word] = before;
-                before += counter;
-            }
-            barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-            for (int k = 0; k < K; k++) {
-                const uint digit =
-                    item * K + k < count ? (digit_of(v[k], &args) >> (4 * round)) & 15 : 15;
-                const uint counter = counters[COUNTER((int)(digit & 7) * GROUP + item)];
-                rank[k] += (int)((counter >> ((digit >> 3) * 16)) & 0xffff);
-                data[SPREAD(rank[k])] = v[k];
-#if HAS_PLACES
-                places[SPREAD(rank[k])] = p[k];
-#endif
-            }
-            barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-            for (int k = 0; k < K; k++) {
-                v[k] = data[SPREAD(item * K + k)];
-#if HAS_PLACES
-                p[k] = places[SPREAD(item * K + k)];
-#endif
-            }
+#if CHAINED
+        place_t base = begins;
+        if (chunk != 0) {
+            base = chain_before(state, DIGITS);
+            chain_store(state, CHAIN_SUM | (base + exists));
         }
-        for (int i = item; i < count; i += GROUP) {
-            const uint digit = digit_of(data[SPREAD(i)], &args);
-            if (i == 0 || digit_of(data[SPREAD(i - 1)], &args) != digit) starts[digit] = i;
-            if (i == count - 1 || digit_of(data[SPREAD(i + 1)], &args) != digit)
-                ends[digit] = i + 1;
-        }
+        bases[item] = base - before;
+#else
+        bases[item] = base - before;
+        base += exists;
+#endif
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (int i = item; i < count; i += GROUP) {
-            const raw_t raw = data[SPREAD(i)];
-            const uint digit = digit_of(raw, &args);
-            const long at = top + (long)bases[digit] + (i - starts[digit]);
-            if ((args.what & WRITES_VALUES) != 0) out[args.out + at] = raw;
+#pragma unroll 4
+        for (int k = 0; k < K; k++) {
+            const int i = k * GROUP + item;
+            if (i >= count) continue;
+            const raw_t raw = data[i];
+            const place_t at = bases[digit_of(raw, &args)] + (place_t)i;
+            if ((args.what & WRITES_VALUES) != 0) out[args.out + top + at] = raw;
 #if HAS_PLACES
-            const place_t place = places[SPREAD(i)];
-            if ((args.what & WRITES_PLACES) != 0) places_out[args.places_out + at] = place;
+            const place_t place = places[i];
+            if ((args.what & WRITES_PLACES) != 0) places_out[args.places_out + top + at] = place;
             if ((args.what & WRITES_INDICES) != 0)
-                STORE(I, indices, args.indices + at, (MATH(I))place);
+                STORE(I, indices, args.indices + top + at, (MATH(I))place);
 #endif
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        bases[item] += (place_t)(ends[item] - starts[item]);
     }
 }
