@@ -64,8 +64,9 @@ def print_slower(bench, times):
     slower = []
     for case in bench["cases"]:
         for library, other in times.get(case["name"], {}).items():
-            if other < case["median_ns"]:
-                slower.append((other / case["median_ns"], case["name"], NAMES.get(library, library)))
+            ratio = other / case["median_ns"]
+            if ratio < 1:
+                slower.append((ratio, case["name"], NAMES.get(library, library)))
     print(f"\nSlower than a peer: {len(slower)}")
     for ratio, name, library in sorted(slower):
         print(f"- {name}: {ratio:.2f} of {library}'s speed")

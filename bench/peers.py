@@ -19,7 +19,7 @@ import time
 
 Mi = 1 << 20
 BATCH_S, BATCHES, WARM_S = 20e-3, 15, 60e-3
-LONGEST_S = 12  # a slow case gets fewer batches, but three
+LONGEST_S = 8  # a slow case gets fewer batches, but three
 
 
 # ---- libraries -----------------------------------------------------------------------------------
@@ -31,24 +31,24 @@ class Numpy:
     def __init__(self, device, threads):
         import numpy
 
-        self.np, self.version, self.device = numpy, numpy.__version__, device
+        self.module, self.version, self.device = numpy, numpy.__version__, device
         self.threads = f"1, products {threads}"
         self.random = numpy.random.default_rng(1)
 
     def dtype(self, name):
-        return getattr(self.np, name)
+        return getattr(self.module, name)
 
     def normal(self, *shape, dtype="float32"):
         return self.random.standard_normal(shape, dtype=self.dtype(dtype))
 
     def empty(self, *shape, dtype="float32"):
-        return self.np.zeros(shape, self.dtype(dtype))
+        return self.module.zeros(shape, self.dtype(dtype))
 
     def integers(self, high, *shape):
         return self.random.integers(0, high, shape)
 
     def mask(self, count, one_in):
-        return self.random.random(count, dtype=self.np.float32) < 1 / one_in
+        return self.random.random(count, dtype=self.module.float32) < 1 / one_in
 
     def finish(self):
         pass
@@ -68,28 +68,28 @@ class Torch:
         torch.set_num_threads(threads)
         torch.manual_seed(1)
         torch.set_grad_enabled(False)
-        self.torch, self.version, self.device = torch, torch.__version__, device
+        self.module, self.version, self.device = torch, torch.__version__, device
         self.threads = str(torch.get_num_threads())
         self.finish = torch.cuda.synchronize if device == "cuda" else lambda: None
 
     def dtype(self, name):
-        return getattr(self.torch, name)
+        return getattr(self.module, name)
 
     def normal(self, *shape, dtype="float32"):
-        return self.torch.randn(*shape, dtype=self.dtype(dtype), device=self.device)
+        return self.module.randn(*shape, dtype=self.dtype(dtype), device=self.device)
 
     def empty(self, *shape, dtype="float32"):
-        return self.torch.zeros(*shape, dtype=self.dtype(dtype), device=self.device)
+        return self.module.zeros(*shape, dtype=self.dtype(dtype), device=self.device)
 
     def integers(self, high, *shape):
-        return self.torch.randint(0, high, shape, device=self.device)
+        return self.module.randint(0, high, shape, device=self.device)
 
     def mask(self, count, one_in):
-        return self.torch.rand(count, device=self.device) < 1 / one_in
+        return self.module.rand(count, device=self.device) < 1 / one_in
 
     def forget(self):
         if self.device == "cuda":
-            self.torch.cuda.empty_cache()
+            self.module.cuda.empty_cache()
 
 
 # ---- cases ---------------------------------------------------------------------------------------
@@ -151,6 +151,16 @@ def product(m, n, k, dtype="float32"):
     return lambda lib: (
         lib.normal(m, k, dtype=dtype),
         lib.normal(k, n, dtype=dtype),
+        lib.empty(m, n, dtype=dtype),
+    )
+
+
+def fused(m, n, k, dtype):
+    return lambda lib: (
+        lib.normal(m, k, dtype=dtype),
+        lib.normal(k, n, dtype=dtype),
+        lib.normal(n, dtype=dtype),
+        lib.normal(m, n, dtype=dtype),
         lib.empty(m, n, dtype=dtype),
     )
 
@@ -273,6 +283,9 @@ def index_cases():
          lambda lib: (lib.normal(32768, 512), lib.integers(32768, 32768, 512),
                       lib.normal(32768, 512)),
          torch=lambda t, x, i, v: x.scatter_add_(0, i, v))
+    case("embedding_backward_32768x512",
+         lambda lib: (lib.normal(32768, 512), lib.integers(50000, 32768)),
+         torch=lambda t, g, i: t.ops.aten.embedding_dense_backward(g, i, 50000, -1, False))
     for members in (2, 8, 32):
         case(f"cat_{members}_axis1_64Mi", parts(8192, 8192, members),
              numpy=lambda np, p, y: np.concatenate(p, axis=1, out=y),
@@ -333,13 +346,14 @@ def product_cases():
         matmul(f"matmul_f64_{n}", product(n, n, n, "float64"), n > 2048)
         for word, dtype in (("f16", "float16"), ("bf16", "bfloat16")):
             matmul(f"matmul_{word}_{n}", product(n, n, n, dtype), n > 2048, numpy=None)
-        case(f"matmul_fused_f32_{n}",
-             lambda lib, n=n: (lib.normal(n, n), lib.normal(n, n), lib.normal(n), lib.normal(n, n),
-                               lib.empty(n, n)),
-             n > 2048, torch=torch_fused)
     matmul("matmul_f32_8x256x256", product(8, 256, 256))
     matmul("matmul_f32_8x4096x4096", product(8, 4096, 4096))
     matmul("matmul_bf16_8x4096x4096", product(8, 4096, 4096, "bfloat16"), numpy=None)
+    for name, dtype, m, n, k in (("f32_8x256x256", "float32", 8, 256, 256),
+                                 ("f32_1024", "float32", 1024, 1024, 1024),
+                                 ("f32_4096", "float32", 4096, 4096, 4096),
+                                 ("bf16_4096", "bfloat16", 4096, 4096, 4096)):
+        case(f"matmul_fused_{name}", fused(m, n, k, dtype), n > 2048, torch=torch_fused)
     matmul("bmm_f32_64x512",
            lambda lib: (lib.normal(64, 512, 512), lib.normal(64, 512, 512),
                         lib.empty(64, 512, 512)))
@@ -351,13 +365,14 @@ def captured(work, setup):
     def prepare(lib):
         if lib.name != "torch" or lib.device != "cuda":
             return None
-        state, graph = setup(lib), lib.torch.cuda.CUDAGraph()
-        side = lib.torch.cuda.Stream()
-        with lib.torch.cuda.stream(side):
-            work(lib.torch, *state)
-        lib.torch.cuda.synchronize()
-        with lib.torch.cuda.graph(graph):
-            work(lib.torch, *state)
+        torch, state, side = lib.module, setup(lib), lib.module.cuda.Stream()
+        graph = torch.cuda.CUDAGraph()
+        torch.cuda.synchronize()
+        with torch.cuda.stream(side):
+            work(torch, *state)
+        torch.cuda.synchronize()
+        with torch.cuda.graph(graph):
+            work(torch, *state)
         return (graph, state)
     return prepare
 
@@ -403,7 +418,9 @@ def measure(once, finish):
     each = time_batch(once, finish, 1)
     while time.perf_counter() - begin < WARM_S:
         each = time_batch(once, finish, 1)
-    count = batch_length(time_batch(once, finish, batch_length(each)))
+    count = batch_length(each)
+    if count > 1:
+        count = batch_length(time_batch(once, finish, count))
     samples = []
     while len(samples) < BATCHES:
         samples.append(time_batch(once, finish, count))
@@ -421,9 +438,9 @@ def run_case(library, name):
     state = setup(library)
     if state is None:
         return None
-    run, module = runs[library.name], getattr(library, {"numpy": "np"}.get(library.name, "torch"))
+    run = runs[library.name]
     library.finish()
-    median, p10, p90 = measure(lambda: run(module, *state), library.finish)
+    median, p10, p90 = measure(lambda: run(library.module, *state), library.finish)
     return {"name": name, "library": library.name, "median_ns": median * 1e9, "p10_ns": p10 * 1e9,
             "p90_ns": p90 * 1e9}
 
@@ -474,7 +491,7 @@ def processor():
 
 def device_name(options, libraries):
     if options.device == "cuda" and libraries:
-        return libraries[0].torch.cuda.get_device_name()
+        return libraries[0].module.cuda.get_device_name()
     return processor()
 
 
@@ -493,7 +510,8 @@ def run_all(libraries, options):
                 result = None
             library.forget()
             if result:
-                print(f"{name:28} {library.name:6} {result['median_ns'] / 1e3:12.2f} us", flush=True)
+                microseconds = result["median_ns"] / 1e3
+                print(f"{name:28} {library.name:6} {microseconds:12.2f} us", flush=True)
                 yield result
 
 
