@@ -40,18 +40,23 @@ cbk_status cbk_ocl_graph_stop(void *self, void *handle, void **out_graph) {
     struct cbk_rt *rt = ((struct cbk_ocl *)self)->rt;
     struct cbk_rt_graph *recorded = NULL;
     cbk_status status = cbk_rt_graph_stop(stream->rt, &recorded);
-    struct cbk_ocl_graph *graph = status == CBK_OK ? cbk_rt_host_alloc(rt, sizeof *graph) : NULL;
-    if (graph != NULL) {
+    struct cbk_ocl_graph *graph = NULL;
+    if (status == CBK_OK) {
         cbk_ocl_join(stream, recorded, &stream->draws.start_node);
         cbk_ocl_merge(stream, recorded, &stream->draws.start_node);
+        status = cbk_rt_graph_settle(recorded);
+        graph = status == CBK_OK ? cbk_rt_host_alloc(rt, sizeof *graph) : NULL;
+    }
+    if (graph != NULL) {
         *graph = (struct cbk_ocl_graph){.rt = recorded,
                                         .draws = stream->draws.start != NULL,
                                         .start_node = stream->draws.start_node,
                                         .position_count = stream->draws.position_count};
         *out_graph = graph;
-    } else if (status == CBK_OK) {
+    } else if (recorded != NULL) {
         cbk_rt_graph_destroy(&recorded);
-        status = cbk_fail(CBK_ERROR_OUT_OF_HOST_MEMORY, 0, "no host memory for a graph object");
+        if (status == CBK_OK)
+            status = cbk_fail(CBK_ERROR_OUT_OF_HOST_MEMORY, 0, "no host memory for a graph object");
     }
     forget_capture(stream);
     return status;

@@ -115,12 +115,15 @@ cbk_status cbk_rt_graph_start(struct cbk_rt_stream *stream) {
     return CBK_OK;
 }
 
-/// What each replay uses, as a list that needs no further thought.
-static cbk_status list_accesses(struct cbk_rt_graph *graph) {
+cbk_status cbk_rt_graph_settle(struct cbk_rt_graph *graph) {
+    struct cbk_rt *rt = graph->stream->device->rt;
     uint32_t count = 0;
+    cbk_rt_host_free(rt, graph->accesses, graph->access_count * sizeof *graph->accesses);
+    graph->accesses = NULL;
+    graph->access_count = 0;
     for (uint32_t i = 0; i < graph->pin_count; i++) count += graph->pins[i].access != 0;
     if (count == 0) return CBK_OK;
-    graph->accesses = cbk_rt_host_alloc(graph->stream->device->rt, count * sizeof *graph->accesses);
+    graph->accesses = cbk_rt_host_alloc(rt, count * sizeof *graph->accesses);
     if (!graph->accesses) {
         return cbk_fail(CBK_ERROR_OUT_OF_HOST_MEMORY, 0, "no host memory for a graph of %u blocks",
                         (unsigned)count);
@@ -147,7 +150,7 @@ cbk_status cbk_rt_graph_stop(struct cbk_rt_stream *stream, struct cbk_rt_graph *
         status = cbk_fail(CBK_ERROR_INVALID_STATE, 0, "%s", graph->failure);
         goto done;
     }
-    RT_TRY(list_accesses(graph));
+    RT_TRY(cbk_rt_graph_settle(graph));
     *out = graph;
     graph = NULL;
 done:

@@ -60,7 +60,7 @@ struct cbk_rt_graph {
     uint32_t launch_count; ///< nodes that are launches
     struct cbk_rt_pin *pins;
     uint32_t pin_count, pin_capacity;
-    struct cbk_rt_access *accesses; ///< of a finished graph: what a replay uses
+    struct cbk_rt_access *accesses; ///< what a replay uses: a list that needs no further thought
     uint32_t access_count;
     struct cbk_rt_touch *touches; ///< in the order of the capture
     uint32_t touch_count, touch_capacity;

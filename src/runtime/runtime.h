@@ -65,14 +65,14 @@ cbk_status cbk_rt_device_describe(struct cbk_rt *rt, uint32_t type, uint32_t ind
 
 /// What launchers decide by. Fixed when the device is opened.
 struct cbk_rt_caps {
-    bool is_cpu;                ///< use CPU forms (flags may have changed the device's own answer)
-    bool is_nvidia;             ///< inline PTX is understood
+    bool is_cpu;    ///< use CPU forms (flags may have changed the device's own answer)
+    bool is_nvidia; ///< inline PTX is understood
     bool is_pocl;
     bool has_f64;
-    bool advertises_f16;        ///< half arithmetic may be there without it (NVIDIA): probe
+    bool advertises_f16; ///< half arithmetic may be there without it (NVIDIA): probe
     bool has_unified_memory;
     uint32_t compute_units;
-    uint32_t float_lanes;       ///< f32 elements of the widest vector register, CPUs (8, 16); else 4
+    uint32_t float_lanes; ///< f32 elements of the widest vector register, CPUs (8, 16); else 4
     uint32_t max_work_group;
     uint64_t local_memory_bytes;
     uint64_t max_allocation_bytes;
@@ -215,7 +215,7 @@ enum { CBK_RT_READ = 1, CBK_RT_WRITE = 2, CBK_RT_READ_WRITE = 3 };
 #define CBK_RT_MAX_ARGS 40
 
 struct cbk_rt_arg {
-    const void *value;          ///< NULL with no block: `size` bytes of local memory
+    const void *value; ///< NULL with no block: `size` bytes of local memory
     size_t size;
     struct cbk_rt_block *block; ///< a buffer argument
     uint32_t access;            ///< CBK_RT_READ ...
@@ -226,8 +226,8 @@ struct cbk_rt_launch {
     const char *operation; ///< for errors and profiles; static
     uint32_t arg_count;
     uint32_t dimensions;
-    size_t global[3]; ///< in work-items, a multiple of local
-    size_t local[3];  ///< always given; use few different ones, each is a compile on PoCL
+    size_t global[3];   ///< in work-items, a multiple of local
+    size_t local[3];    ///< always given; use few different ones, each is a compile on PoCL
     bool reports_index; ///< the flag argument is among the args
     struct cbk_rt_arg args[CBK_RT_MAX_ARGS];
 };
@@ -295,6 +295,10 @@ bool cbk_rt_graph_is_spent(const struct cbk_rt_graph *graph, const struct cbk_rt
 void cbk_rt_graph_begin_edit(struct cbk_rt_graph *graph);
 uint32_t cbk_rt_graph_end_edit(struct cbk_rt_graph *graph, uint32_t first, uint32_t count);
 
+/// After the last of these changes: notes anew what each replay uses, for whoever waits for it.
+/// Errors: CBK_ERROR_OUT_OF_HOST_MEMORY; the graph can only be destroyed then.
+cbk_status cbk_rt_graph_settle(struct cbk_rt_graph *graph);
+
 /// Enqueues the recorded work on the stream that captured it. `patch` may be NULL. A failing
 /// enqueue ends the replay and becomes the stream's sticky error.
 /// Errors: CBK_ERROR_INVALID_STATE while that stream captures; those of crossings.
@@ -328,8 +332,8 @@ cbk_status cbk_rt_profile_end(struct cbk_rt_stream *stream);
 // ---- BLAS (CLBlast; absent when built without it) ------------------------------------------------
 
 struct cbk_rt_gemm {
-    bool is_f64;                    ///< else f32
-    bool transpose_a, transpose_b;  ///< row-major operands
+    bool is_f64;                   ///< else f32
+    bool transpose_a, transpose_b; ///< row-major operands
     uint64_t m, n, k, batch;
     struct cbk_rt_block *a, *b, *c;
     uint64_t a_offset, b_offset, c_offset; ///< elements from the start of the buffer
