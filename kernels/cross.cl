@@ -14,7 +14,7 @@
 struct cross_args {
     long offsets[3]; // y, a, b
     long steps[3];   // along the vectors
-    long shape[8], strides[3][8];
+    long shape[8], strides[3 * 8];
     long count; // vectors
     long vectors_per_item;
     long rank;
@@ -43,7 +43,7 @@ kernel void cross_vectors(global STORAGE(T) *y, global const STORAGE(T) *a,
         for (int axis = (int)args.rank - 1; axis >= 0; axis--) {
             const INDEX next = axis > 0 ? rest / (INDEX)args.shape[axis] : 0;
             const INDEX place = rest - next * (INDEX)args.shape[axis];
-            for (int k = 0; k < 3; k++) at[k] += place * (INDEX)args.strides[k][axis];
+            for (int k = 0; k < 3; k++) at[k] += place * (INDEX)args.strides[8 * k + axis];
             rest = next;
         }
         global STORAGE(T) *to = y + args.offsets[0] + at[0];

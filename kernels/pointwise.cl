@@ -140,7 +140,7 @@ constant int lane_numbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 1
 
 struct walk {
     long shape[8];             // of the outer axes, outermost first
-    long strides[4][8];        // out, a, b, c
+    long strides[4 * 8];       // out, a, b, c
     long offsets[4];
     long inner;                // length of the innermost axis
     long inner_strides[4];
@@ -197,9 +197,9 @@ static inline void store_row(global STORAGE(OUT) *out, long n, bool stream, MATH
 #define LOAD_STRIDED(T, p, k)                                                                      \
     MATHV(T) v##p = gather_##p(row_##p + i * w.inner_strides[k], w.inner_strides[k], n);
 
-#define FIRST_ROW(T, p, k) at[k] += coordinate * w.strides[k][axis];
-#define NEXT_ROW(T, p, k) at[k] += w.strides[k][axis];
-#define REWIND(T, p, k) at[k] -= w.strides[k][axis] * w.shape[axis];
+#define FIRST_ROW(T, p, k) at[k] += coordinate * w.strides[8 * k + axis];
+#define NEXT_ROW(T, p, k) at[k] += w.strides[8 * k + axis];
+#define REWIND(T, p, k) at[k] -= w.strides[8 * k + axis] * w.shape[axis];
 
 // Walks the pieces of a work-item; PIECE handles the elements begin <= i < end of the row at `at`.
 #define WALK(PIECE)                                                                                \
@@ -271,7 +271,7 @@ struct walk {
     long offsets[4];           // out, a, b, c
     index_t count;             // elements (contiguous, strided) or vectors (rows)
     index_t shape[8];          // outermost first; rows: the innermost in vectors
-    index_t strides[4][8];
+    index_t strides[4 * 8];
     uint reciprocals[8];       // of shape; 32-bit form
     uint shifts[8];
     uint steps[4];             // contiguous, rows: innermost stride, 0 or 1
@@ -279,8 +279,8 @@ struct walk {
 };
 
 #define START(T, p, k) at[k] = 0;
-#define ADD_AXIS(T, p, k) at[k] += coordinate * w->strides[k][axis];
-#define ADD_FIRST_AXIS(T, p, k) at[k] += i * w->strides[k][0];
+#define ADD_AXIS(T, p, k) at[k] += coordinate * w->strides[8 * k + axis];
+#define ADD_FIRST_AXIS(T, p, k) at[k] += i * w->strides[8 * k];
 
 // Places of position i, in elements from each operand's offset.
 static inline void locate(const struct walk *w, index_t i, index_t *at) {

@@ -44,7 +44,9 @@ static inline void find_batch(const struct plan *p, long batch, long *source_at,
                               long *destination_at) {
     *source_at = p->source_offset;
     *destination_at = p->destination_offset;
-    for (int axis = p->batch_rank - 1; axis >= 0; axis--) {
+#pragma unroll
+    for (int axis = 5; axis >= 0; axis--) {
+        if (axis >= p->batch_rank) continue;
         long coordinate = batch % p->batch_shape[axis];
         batch /= p->batch_shape[axis];
         *source_at += coordinate * p->source_strides[axis];
