@@ -63,7 +63,10 @@ enum {
     CBK_CPU_KERNELS = 1u << 9,     ///< run the CPU forms of kernels on every device
     CBK_INDEX_64 = 1u << 10,       ///< use 64-bit index variants for every size
     CBK_ROUTE_BLAS = 1u << 11,     ///< send each matrix product that CLBlast can serve to it
-    CBK_ROUTE_NO_BLAS = 1u << 12   ///< never use CLBlast
+    CBK_ROUTE_NO_BLAS = 1u << 12,  ///< never use CLBlast
+    /// give each tensor a driver's buffer of its own and of its exact size, so that tools that watch
+    /// accesses (Oclgrind, a driver with bounds checks) see the tensor's ends; slow
+    CBK_SEPARATE_BUFFERS = 1u << 13
 };
 
 /// What belongs to the process rather than to a device. Copied; strings too.

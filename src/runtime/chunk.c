@@ -43,6 +43,10 @@ cbk_status cbk_rt_memory_init(struct cbk_rt_device *device, uint64_t limit_bytes
     memory->alignment = choose_alignment(device);
     memory->slab_size = slab / memory->alignment * memory->alignment;
     memory->slab_limit = slab / 8 / memory->alignment * memory->alignment;
+    if (device->rt->flags & CBK_SEPARATE_BUFFERS) {
+        memory->alignment = 1;
+        memory->slab_limit = 0;
+    }
     memory->default_limit = choose_limit(device);
     memory->limit = limit_bytes ? limit_bytes : memory->default_limit;
     return CBK_OK;

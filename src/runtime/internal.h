@@ -120,9 +120,9 @@ struct cbk_rt_pool {
 struct cbk_rt_memory {
     struct cbk_os_mutex mutex; ///< for all but alignment and slab sizes
     bool has_mutex;
-    uint64_t alignment; ///< of blocks: a power of two, at least CBK_RT_ALIGNMENT
+    uint64_t alignment; ///< of blocks: a power of two, at least CBK_RT_ALIGNMENT; 1: all separate
     uint64_t slab_size;
-    uint64_t slab_limit; ///< largest block that is cut from a slab
+    uint64_t slab_limit; ///< largest block that is cut from a slab; 0: none is
     uint64_t default_limit;
     uint64_t limit;
     uint64_t reserved;

@@ -57,7 +57,7 @@ static uint64_t own_chunk_size(const struct cbk_rt_stream *stream, uint64_t size
 static cbk_status take_own_chunk(struct cbk_rt_pool *pool, uint64_t size,
                                  struct cbk_rt_block **out) {
     struct cbk_rt_stream *stream = pool->stream;
-    const bool is_exact = pool->is_persistent;
+    const bool is_exact = pool->is_persistent || stream->device->memory.slab_limit == 0;
     struct cbk_rt_chunk *chunk = NULL;
     struct cbk_rt_block *block = cbk_rt_node_take(stream);
     if (!block) {

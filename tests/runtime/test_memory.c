@@ -275,6 +275,30 @@ static void persistent_blocks_are_exact(void **state) {
     assert_int_equal(usage(side).reserved_bytes, 0);
 }
 
+static void blocks_can_be_buffers_of_their_own(void **state) {
+    enum { COUNT = 5 };
+    static const uint64_t sizes[COUNT] = {1, 13, 4096, 4097, MIB + 3};
+    struct test_runtime separate;
+    struct cbk_rt_block *blocks[COUNT] = {NULL};
+    cbk_backend_params params = test_runtime_params("");
+    params.flags |= CBK_SEPARATE_BUFFERS;
+    (void)state;
+    test_runtime_open(&separate, &params, NULL);
+    for (int i = 0; i < COUNT; i++) {
+        size_t size = 0;
+        assert_ok(cbk_rt_alloc(separate.stream, sizes[i], &blocks[i]));
+        assert_int_equal(clGetMemObjectInfo(blocks[i]->mem, CL_MEM_SIZE, sizeof size, &size, NULL),
+                         CL_SUCCESS);
+        assert_int_equal(size, sizes[i]);
+        assert_int_equal(blocks[i]->offset, 0);
+        for (int k = 0; k < i; k++) assert_ptr_not_equal(blocks[k]->mem, blocks[i]->mem);
+    }
+    for (int i = 0; i < COUNT; i++) cbk_rt_free(separate.device, &blocks[i]);
+    assert_ok(cbk_rt_memory_cleanup(separate.device));
+    assert_int_equal(usage(&separate).reserved_bytes, 0);
+    test_runtime_close(&separate);
+}
+
 static void staging_memory_comes_and_goes(void **state) {
     struct test_runtime *side = *state;
     void *a = NULL, *b = NULL, *left = NULL;
@@ -341,6 +365,7 @@ int main(void) {
         WITH_SIDE(a_refusing_driver_is_asked_once_more),
         WITH_SIDE(without_host_memory_nothing_is_lost),
         WITH_SIDE(persistent_blocks_are_exact),
+        WITH_SIDE(blocks_can_be_buffers_of_their_own),
         WITH_SIDE(staging_memory_comes_and_goes),
         WITH_SIDE(any_thread_may_free),
     };

@@ -16,7 +16,7 @@ uint32_t test_backend_flags(void) {
         uint32_t flag;
     } words[] = {
         {"gpu", CBK_GPU_KERNELS}, {"cpu", CBK_CPU_KERNELS},      {"index64", CBK_INDEX_64},
-        {"blas", CBK_ROUTE_BLAS}, {"noblas", CBK_ROUTE_NO_BLAS},
+        {"blas", CBK_ROUTE_BLAS}, {"noblas", CBK_ROUTE_NO_BLAS}, {"separate", CBK_SEPARATE_BUFFERS},
     };
     const char *forms = getenv("CUBEBACK_TEST_FORMS");
     uint32_t flags = 0;

@@ -2,7 +2,8 @@
 ///
 /// Environment:
 ///   CUBEBACK_TEST_DEVICE   part of the device's or platform's name; default: any OpenCL device
-///   CUBEBACK_TEST_FORMS    words of gpu, cpu (forms of kernels to run), index64, blas, noblas
+///   CUBEBACK_TEST_FORMS    words of gpu, cpu (forms of kernels to run), index64, blas, noblas,
+///                          separate (a buffer for each tensor)
 ///   CUBEBACK_TEST_BACKEND  "reference": hold the reference against itself
 ///   CUBEBACK_TEST_STATS    file that gets a line "programs <count> ns <time>" at the end
 #ifndef CUBEBACK_TEST_DEVICE_H
