@@ -1,7 +1,7 @@
 // test_matmul_epilogue.c: products with bias, activation and residual: the bits of the operations one
 // after the other, whatever kernel makes the product; and linear layers with their gradients.
 
-#include "random_data.h"
+#include "runner.h"
 #include "support.h"
 
 #include <cubeback/backend.h>
@@ -343,7 +343,6 @@ int main(void) {
         cmocka_unit_test(test_launches),
         cmocka_unit_test(test_errors),
     };
-    const char *wanted = getenv("CUBEBACK_TEST_CASE");
     size_t count = 3;
     for (size_t i = 0; i < ROWS; i++) {
         const struct row *row = &rows[i];
@@ -351,7 +350,7 @@ int main(void) {
                  cbk_dtype_name(row->dtype), row->batch, row->m, row->k, row->k, row->n,
                  row->activation ? cbk_op_info_of(row->activation)->name : "none", row->bias,
                  row->residual, test_view_names[row->view], test_view_names[row->output_view]);
-        if (wanted && !strstr(names[i], wanted)) continue;
+        if (!test_is_wanted(names[i])) continue;
         tests[count++] = (struct CMUnitTest){
             .name = names[i], .test_func = test_row, .initial_state = (void *)(uintptr_t)row};
     }

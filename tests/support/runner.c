@@ -85,6 +85,26 @@ static void append_shape(char *text, size_t size, uint32_t rank, const int64_t *
     append(text, size, "]");
 }
 
+static bool has_any_part(const char *text, const char *parts) {
+    while (*parts) {
+        size_t length = strcspn(parts, "|");
+        char part[128];
+        snprintf(part, sizeof part, "%.*s", (int)length, parts);
+        if (length && strstr(text, part)) return true;
+        parts += length + (parts[length] == '|');
+    }
+    return false;
+}
+
+bool test_is_wanted(const char *name) {
+    const char *wanted = getenv("CUBEBACK_TEST_CASE"), *one_in = getenv("CUBEBACK_TEST_ONE_IN");
+    char seed[24];
+    snprintf(seed, sizeof seed, "%" PRIu64, test_hash(name));
+    if (wanted && *wanted && !has_any_part(name, wanted) && strcmp(seed, wanted) != 0) return false;
+    const uint64_t share = one_in ? strtoull(one_in, NULL, 10) : 0;
+    return share < 2 || test_hash(name) / 8 % share == 0;
+}
+
 void test_add(struct test_list *list, const struct test_spec *spec, const char *suffix) {
     const cbk_op_info *info = cbk_op_info_of(spec->opcode);
     struct test_spec row = *spec;
@@ -101,10 +121,7 @@ void test_add(struct test_list *list, const struct test_spec *spec, const char *
     if (row.output == TEST_IN_PLACE) append(row.name, sizeof row.name, " in place");
     if (suffix && *suffix) append(row.name, sizeof row.name, " %s", suffix);
 
-    const char *wanted = getenv("CUBEBACK_TEST_CASE");
-    char seed[24];
-    snprintf(seed, sizeof seed, "%" PRIu64, test_hash(row.name));
-    if (wanted && *wanted && !strstr(row.name, wanted) && strcmp(seed, wanted) != 0) return;
+    if (!test_is_wanted(row.name)) return;
     if (list->count == list->capacity) {
         list->capacity = list->capacity ? 2 * list->capacity : 64;
         list->specs = realloc(list->specs, list->capacity * sizeof *list->specs);

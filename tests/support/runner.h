@@ -92,8 +92,12 @@ struct test_list {
 /// Everything (CUBEBACK_TEST_FULL=1) rather than the sample?
 bool test_is_full(void);
 
+/// Is a row of this name to run? CUBEBACK_TEST_CASE keeps only those whose names contain it, or one
+/// of its parts between bars, or whose seed it is; CUBEBACK_TEST_ONE_IN=n one in n of them.
+bool test_is_wanted(const char *name);
+
 /// Appends a row. Its name, made of the operation, dtypes, views, shapes and `suffix`, seeds its
-/// data. CUBEBACK_TEST_CASE keeps only rows whose name contains it or whose seed it is.
+/// data.
 void test_add(struct test_list *list, const struct test_spec *spec, const char *suffix);
 
 /// `rows` of everything, chosen by the words that follow: the same in each run.
