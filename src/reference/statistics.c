@@ -14,6 +14,7 @@ double cbk_ref_mean(const struct cbk_ref_group *group) {
     return (double)(total / (long double)group->inner->count);
 }
 
+/// Beyond the range of f32, in which variances of all but f64 are computed, it is infinite.
 double cbk_ref_variance(const struct cbk_ref_group *group, int64_t correction) {
     const int64_t count = group->inner->count;
     long double mean = 0, squares = 0;
@@ -23,7 +24,8 @@ double cbk_ref_variance(const struct cbk_ref_group *group, int64_t correction) {
         long double apart = element(group, i) - mean;
         squares += apart * apart;
     }
-    return (double)(squares / (long double)(count > correction ? count - correction : 0));
+    squares /= (long double)(count > correction ? count - correction : 0);
+    return group->inner->dtype == CBK_DTYPE_F64 ? (double)squares : (double)(float)squares;
 }
 
 /// p is infinite: the largest or the smallest |x|; of nothing 0.

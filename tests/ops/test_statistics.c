@@ -120,6 +120,20 @@ static void add_question(struct test_list *list, const struct question *question
     }
 }
 
+/// Variances that overflow, and rows with infinities and NaN.
+static void add_extremes(struct test_list *list) {
+    static const struct question overflowing[] = {
+        {CBK_OP_VAR, false, TEST_LARGE, 1, 64},
+        {CBK_OP_STD, false, TEST_LARGE, 0, 64},
+    };
+    for (uint32_t f = 0; f < FORM_COUNT; f++)
+        add(list, &overflowing[f % 2], CBK_DTYPE_F32, &forms[f], f);
+    const struct question edges = {CBK_OP_VAR, false, TEST_EDGES, 1, 64};
+    add(list, &edges, CBK_DTYPE_F32, &forms[0], 0);
+    add(list, &edges, CBK_DTYPE_F32, &forms[2], 0);
+    add(list, &edges, CBK_DTYPE_F32, &forms[8], 0);
+}
+
 int main(void) {
     struct test_list list = {0};
     for (uint32_t q = 0; q < QUESTION_COUNT; q++) {
@@ -130,5 +144,6 @@ int main(void) {
         for (uint32_t f = 0; has_empty && f < 3; f++)
             add(&list, question, CBK_DTYPE_F32, &empty_forms[f], 0);
     }
+    add_extremes(&list);
     return test_run_list("statistics", &list);
 }

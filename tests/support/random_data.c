@@ -139,6 +139,11 @@ static uint64_t random_float(struct layout l, enum test_data kind, uint64_t *see
     }
     case TEST_ZERO_HEAVY:
         return test_random_below(seed, 40) ? 0 : special_float(l, seed);
+    case TEST_LARGE: {
+        int highest = (1 << (l.exponent_bits - 1)) - 1;
+        int exponent = highest * 2 / 3 + (int)test_random_below(seed, highest / 12 + 1);
+        return compose(l, sign, exponent, test_random(seed));
+    }
     default:
         return compose(l, sign, (int)test_random_below(seed, 6) - 3, test_random(seed));
     }

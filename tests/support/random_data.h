@@ -21,7 +21,8 @@ enum test_data {
     TEST_ZERO_HEAVY, ///< mostly 0, for any and all
     TEST_INDEX,      ///< 0 <= i < bound
     TEST_BAD_INDEX,  ///< some of them outside
-    TEST_UNIQUE      ///< 0, 1, 2, ... shuffled, for indices without duplicates
+    TEST_UNIQUE,     ///< 0, 1, 2, ... shuffled, for indices without duplicates
+    TEST_LARGE       ///< floats whose squares are out of range
 };
 
 /// Fills `count` elements of `dtype`. `bound` is for indices.

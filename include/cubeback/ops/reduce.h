@@ -62,6 +62,7 @@ CBK_API cbk_status cbk_count_nonzero_into(cbk_stream *stream, const cbk_tensor *
 
 /// The mean squared distance from the mean, as n times it divided by n - correction, and its root.
 /// var_mean also gives the mean, with the bits of cbk_mean. No difference of large squares is taken.
+/// A variance that overflows on the way is infinite, an infinity or a NaN in x gives NaN.
 /// A divisor n - correction of 0 or less counts as 0: the result is NaN or infinite; of no elements
 /// it is NaN. out_dtype 0: the input's. Dtypes: floats.
 CBK_API cbk_status cbk_var(cbk_stream *stream, const cbk_tensor *x,
