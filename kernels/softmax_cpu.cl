@@ -1,7 +1,9 @@
 #pragma OPENCL FP_CONTRACT OFF
-// softmax_cpu: softmax, log_softmax and softmin along one axis, for CPUs.
+// softmax_cpu: softmax, log_softmax, softmin and quiet_softmax along one axis, for CPUs.
 //
 //   y = exp(x - max) / sum        or        y = (x - max) - log(sum),    sum = sum of exp(x - max)
+//
+// quiet_softmax counts one more element, a 0 that has no result.
 //
 // Three passes: maximum, exponentials and their sum, result. The first brings the row into private
 // memory, and several at a time where neighbouring rows interleave (the axis is not the contiguous
@@ -14,6 +16,7 @@
 //   OP      op_sum
 //   IS_LOG  0 or 1
 //   SIGN    empty or -: what x is taken with
+//   QUIET   quiet_softmax
 //   those of types.clh and axes.clh
 #include "types.clh"
 #include "axes.clh"
@@ -37,9 +40,18 @@ struct softmax_args {
 
 #define ACCUMULATORS (LANES / W)
 
+#ifdef QUIET
+#define LEAST 0 // what a maximum is at least
+#else
+#define LEAST -INFINITY
+#endif
+
 #define EXP_f32 exp_f32v
 #define EXP_f64 exp
 #define EXP CAT(EXP_, ACC)
+#define EXP1_f32 exp_f32
+#define EXP1_f64 exp
+#define EXP1 CAT(EXP1_, ACC)
 #define LOG_f32 log_f32
 #define LOG_f64 log
 #define LOG CAT(LOG_, ACC)
@@ -103,10 +115,14 @@ static inline void push_sums(struct block_stack *stack, acc_t *row, int count, a
 
 #if IS_LOG
 #define RESULT(v, most, factor) ((v) - (most) - (factor))
-#define FACTOR(sum) LOG(sum)
+#define FACTOR(sum, most) LOG(sum)
 #else
 #define RESULT(v, most, factor) ((v) * (factor))
-#define FACTOR(sum) (1 / (sum))
+#ifdef QUIET
+#define FACTOR(sum, most) (1 / ((sum) + EXP1(-(most))))
+#else
+#define FACTOR(sum, most) (1 / (sum))
+#endif
 #endif
 
 static inline void store_run(const acc_t *row, global STORAGE(Y) *y, long stride, int count,
@@ -125,7 +141,7 @@ static inline void do_row(global const STORAGE(X) *x, global STORAGE(Y) *y,
     const bool is_single = args->length <= ROW;
     struct block_stack stack;
     stack.count = 0, stack.top = 0;
-    acc_t most = -INFINITY;
+    acc_t most = LEAST;
     for (long r = 0; r < args->length; r += ROW)
         most = load_run(x + r * args->x_stride, args->x_stride,
                         (int)min((long)ROW, args->length - r), most, row);
@@ -134,7 +150,7 @@ static inline void do_row(global const STORAGE(X) *x, global STORAGE(Y) *y,
         if (!is_single) load_run(x + r * args->x_stride, args->x_stride, count, most, row);
         push_sums(&stack, row, count, most);
     }
-    const acc_t factor = FACTOR(stack_result(&stack));
+    const acc_t factor = FACTOR(stack_result(&stack), most);
     for (long r = 0; r < args->length; r += ROW) {
         const int count = (int)min((long)ROW, args->length - r);
         if (!is_single) {
@@ -155,7 +171,7 @@ static inline void do_tile(global const STORAGE(X) *x, global STORAGE(Y) *y,
     const int length = (int)args->length, filled = (length + W - 1) / W * W;
     const int pitch = filled + PADDING;
     acc_t most[TILE], factor[TILE];
-    for (int t = 0; t < tile; t++) most[t] = -INFINITY;
+    for (int t = 0; t < tile; t++) most[t] = LEAST;
     for (int r = 0; r < length; r++) {
         for (int t = 0; t < tile; t++) {
             const acc_t v = SIGN load_acc(x + x_at[t] + r * args->x_stride);
@@ -168,7 +184,7 @@ static inline void do_tile(global const STORAGE(X) *x, global STORAGE(Y) *y,
         stack.count = 0, stack.top = 0;
         for (int r = length; r < filled; r++) rows[t * pitch + r] = -INFINITY;
         push_sums(&stack, rows + t * pitch, length, most[t]);
-        factor[t] = FACTOR(stack_result(&stack));
+        factor[t] = FACTOR(stack_result(&stack), most[t]);
     }
     for (int r = 0; r < length; r++)
         for (int t = 0; t < tile; t++)

@@ -1,7 +1,9 @@
 #pragma OPENCL FP_CONTRACT OFF
-// softmax_gpu: softmax, log_softmax and softmin along one axis, for GPUs.
+// softmax_gpu: softmax, log_softmax, softmin and quiet_softmax along one axis, for GPUs.
 //
 //   y = exp(x - max) / sum        or        y = (x - max) - log(sum),    sum = sum of exp(x - max)
+//
+// quiet_softmax counts one more element, a 0 that has no result.
 //
 //   softmax_rows  `items` work-items (a power of two) keep a row in registers: 4 * N elements each,
 //                 quad i * items + item. GROUP / items rows share a group. The maximum and the sum
@@ -15,6 +17,7 @@
 //   X, ACC        dtype of x and y; f32 or f64: the arithmetic
 //   IS_LOG        0 or 1
 //   SIGN          empty or -: what x is taken with
+//   QUIET         quiet_softmax
 //   GROUP, N      work-items of a group; quads of a work-item
 //   RUN           the axis has stride 1 in x and y, its length and all offsets are multiples of 4
 //   those of types.clh (W is 4, ALIGNED) and axes.clh
@@ -42,6 +45,12 @@ typedef MATHV(ACC) accv_t;
 #define EXP CAT(EXP_, ACC)
 #define EXPV CAT(EXPV_, ACC)
 #define LOG CAT(LOG_, ACC)
+
+#ifdef QUIET
+#define LEAST 0 // what a maximum is at least
+#else
+#define LEAST -INFINITY
+#endif
 
 static inline acc_t larger(acc_t a, acc_t b) { return b > a ? b : a; }
 static inline acc_t largest(accv_t v) { return larger(larger(v.s0, v.s2), larger(v.s1, v.s3)); }
@@ -79,10 +88,14 @@ static inline void store_quad(global STORAGE(X) *y, const struct softmax_args *a
 
 #if IS_LOG
 #define RESULT(v, exponentials, most, factor) ((v) - (most) - (factor))
-#define FACTOR(sum) LOG(sum)
+#define FACTOR(sum, most) LOG(sum)
 #else
 #define RESULT(v, exponentials, most, factor) ((exponentials) * (factor))
-#define FACTOR(sum) (1 / (sum))
+#ifdef QUIET
+#define FACTOR(sum, most) (1 / ((sum) + EXP(-(most))))
+#else
+#define FACTOR(sum, most) (1 / (sum))
+#endif
 #endif
 
 // Joins by halves the values of `items` neighbouring work-items; all of them get the result.
@@ -117,7 +130,7 @@ softmax_rows(global const STORAGE(X) *restrict x, global STORAGE(X) *restrict y,
     accv_t v[N];
 #pragma unroll
     for (int i = 0; i < N; i++) v[i] = load_quad(from, &args, i * items + lane);
-    acc_t most = -INFINITY, sum = 0;
+    acc_t most = LEAST, sum = 0;
 #pragma unroll
     for (int i = 0; i < N; i++) most = larger(most, largest(v[i]));
     most = join_maximum(maxima, most, lane, items);
@@ -132,7 +145,7 @@ softmax_rows(global const STORAGE(X) *restrict x, global STORAGE(X) *restrict y,
     }
     sum = join_sum(sums, sum, lane, items);
     if (!exists) return;
-    const acc_t factor = FACTOR(sum);
+    const acc_t factor = FACTOR(sum, most);
     global STORAGE(X) *to = y + args.y_offset + y_at;
 #pragma unroll
     for (int i = 0; i < N; i++)
@@ -149,7 +162,7 @@ softmax_long(global const STORAGE(X) *restrict x, global STORAGE(X) *restrict y,
     axes_offsets(&args.kept, (INDEX)get_group_id(0), &x_at, &y_at);
     global const STORAGE(X) *from = x + args.x_offset + x_at;
 
-    acc_t most = -INFINITY, sum = 0;
+    acc_t most = LEAST, sum = 0;
     for (INDEX quad = item; quad < quads; quad += GROUP) {
         const accv_t v = load_quad(from, &args, quad);
         const acc_t before = most;
@@ -159,7 +172,7 @@ softmax_long(global const STORAGE(X) *restrict x, global STORAGE(X) *restrict y,
     }
     const acc_t row_most = join_maximum(maxima, most, item, GROUP);
     sum = join_sum(sums, most > -INFINITY ? sum * EXP(most - row_most) : sum, item, GROUP);
-    const acc_t factor = FACTOR(sum);
+    const acc_t factor = FACTOR(sum, row_most);
     global STORAGE(X) *to = y + args.y_offset + y_at;
     for (INDEX quad = item; quad < quads; quad += GROUP) {
         const accv_t v = load_quad(from, &args, quad);

@@ -216,6 +216,7 @@ enum {
     CBK_OP_SOFTMIN = 0x0c02,
     CBK_OP_SOFTMAX_BACKWARD = 0x0c03,
     CBK_OP_LOG_SOFTMAX_BACKWARD = 0x0c04,
+    CBK_OP_QUIET_SOFTMAX = 0x0c05,
 
     // normalisations
     CBK_OP_LAYER_NORM = 0x1100,
@@ -266,13 +267,15 @@ enum {
     CBK_OP_HARDSHRINK_BACKWARD = 0x1013,
     CBK_OP_THRESHOLD_BACKWARD = 0x1014,
     CBK_OP_THRESHOLDED_RELU_BACKWARD = 0x1015,
-    CBK_OP_GLU_BACKWARD = 0x1016, ///< (x, gate, gradient): the gate's gradient
+    CBK_OP_GLU_BACKWARD = 0x1016,   ///< (x, gate, gradient): the gate's gradient
+    CBK_OP_PRELU_BACKWARD = 0x1017, ///< (x, slope, gradient): the gradient of x
 
     // scans
     CBK_OP_CUMSUM = 0x1200,
     CBK_OP_CUMPROD = 0x1201,
     CBK_OP_CUMMAX = 0x1202,
     CBK_OP_CUMMIN = 0x1203,
+    CBK_OP_LOGCUMSUMEXP = 0x1204,
 
     // sorting
     CBK_OP_SORT = 0x1300,
@@ -560,10 +563,10 @@ typedef struct cbk_random_params {
     cbk_scalar b; ///< left out: 1 (integers: 256)
 } cbk_random_params;
 
-/// argwhere, mask_select.
+/// argwhere, mask_select, unique.
 typedef struct cbk_compact_params {
     uint32_t struct_size;
-    cbk_dtype out_dtype; ///< of coordinates and of the number of hits; 0: the device's default int
+    cbk_dtype out_dtype; ///< of coordinates, indices and numbers of hits; 0: the device's default int
     int64_t length;      ///< rows of the result
 } cbk_compact_params;
 

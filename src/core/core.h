@@ -254,6 +254,12 @@ cbk_status cbk_run_into_outputs(cbk_stream *stream, cbk_opcode opcode,
                                 const void *params, uint32_t params_size, cbk_tensor *const *dsts,
                                 uint32_t output_count);
 
+/// Refuses functions that wait for a number of hits while the stream captures.
+cbk_status cbk_check_can_wait(cbk_stream *stream);
+
+/// Waits for the number of elements of `x` that are not 0.
+cbk_status cbk_count_hits(cbk_stream *stream, const cbk_tensor *x, int64_t *out_hits);
+
 /// Copies a caller's list of lengths; `operation` is for the message.
 /// Errors: CBK_ERROR_SHAPE for a rank over 8, CBK_ERROR_INVALID_ARGUMENT for a NULL list.
 cbk_status cbk_copy_shape(const char *operation, uint32_t rank, const int64_t *shape,

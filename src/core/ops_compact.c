@@ -63,8 +63,7 @@ cbk_status cbk_mask_select_into(cbk_stream *stream, const cbk_tensor *x, const c
 
 // ---- both steps ---------------------------------------------------------------------------------
 
-/// Waits for the number of elements of `x` that are not 0.
-static cbk_status count_hits(cbk_stream *stream, const cbk_tensor *x, int64_t *out_hits) {
+cbk_status cbk_count_hits(cbk_stream *stream, const cbk_tensor *x, int64_t *out_hits) {
     const cbk_reduce_params params = {.struct_size = sizeof params, .out_dtype = CBK_DTYPE_I64};
     cbk_tensor *count = NULL;
     cbk_status status = cbk_count_nonzero(stream, x, &params, &count);
@@ -73,7 +72,7 @@ static cbk_status count_hits(cbk_stream *stream, const cbk_tensor *x, int64_t *o
     return status;
 }
 
-static cbk_status check_waiting(cbk_stream *stream) {
+cbk_status cbk_check_can_wait(cbk_stream *stream) {
     cbk_status status = cbk_check_stream(stream);
     if (status != CBK_OK || stream->capture == NULL) return status;
     return cbk_fail(CBK_ERROR_INVALID_STATE, 0,
@@ -83,8 +82,8 @@ static cbk_status check_waiting(cbk_stream *stream) {
 static cbk_status argwhere(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out) {
     cbk_compact_params params = {.struct_size = sizeof params};
     cbk_status status = cbk_check_out(out);
-    if (status == CBK_OK) status = check_waiting(stream);
-    if (status == CBK_OK) status = count_hits(stream, x, &params.length);
+    if (status == CBK_OK) status = cbk_check_can_wait(stream);
+    if (status == CBK_OK) status = cbk_count_hits(stream, x, &params.length);
     return status != CBK_OK ? status : cbk_argwhere_sized(stream, x, &params, out, NULL);
 }
 
@@ -98,10 +97,10 @@ static cbk_status mask_select(cbk_stream *stream, const cbk_tensor *x, const cbk
     cbk_compact_params params = {.struct_size = sizeof params};
     cbk_tensor *whole = NULL;
     cbk_status status = cbk_check_out(out);
-    if (status == CBK_OK) status = check_waiting(stream);
+    if (status == CBK_OK) status = cbk_check_can_wait(stream);
     if (status == CBK_OK) status = cbk_check_tensor(x, "x");
     if (status == CBK_OK) status = cbk_expand(stream, mask, x->meta.rank, x->meta.shape, &whole);
-    if (status == CBK_OK) status = count_hits(stream, whole, &params.length);
+    if (status == CBK_OK) status = cbk_count_hits(stream, whole, &params.length);
     if (status == CBK_OK) status = cbk_mask_select_sized(stream, x, mask, &params, out, NULL);
     cbk_tensor_release(&whole);
     return status;

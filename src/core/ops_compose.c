@@ -168,6 +168,80 @@ done:
 }
 COMPOSITION(prelu, CBK_OP_PRELU, LIST(const cbk_tensor *x, const cbk_tensor *slope), x, slope)
 
+/// The sum of grad min(x, 0) over the elements of each of `count` slopes.
+static cbk_status slope_gradient(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *grad,
+                                 int64_t count, struct target target) {
+    cbk_reduce_params params = {.struct_size = sizeof params};
+    cbk_tensor *below = NULL, *product = NULL, *sum = NULL;
+    int64_t kept[CBK_MAX_RANK];
+    cbk_status status = CBK_OK;
+    for (uint32_t i = 0; i < x->meta.rank; i++) {
+        const bool is_kept = i == 1 && count != 1;
+        kept[i] = is_kept ? count : 1;
+        if (!is_kept) params.axes[params.axis_count++] = (int32_t)i;
+    }
+    TRY(cbk_minimum_scalar(stream, x, cbk_f(0), &below));
+    TRY(cbk_mul(stream, below, grad, &product));
+    if (target.out != NULL) {
+        TRY(cbk_sum(stream, product, &params, &sum));
+        TRY(cbk_reshape(stream, sum, 1, &count, target.out));
+    } else {
+        TRY(cbk_reshape(stream, target.dst, x->meta.rank, kept, &sum));
+        TRY(cbk_sum_into(stream, product, &params, sum));
+    }
+done:
+    cbk_tensor_release(&sum);
+    cbk_tensor_release(&product);
+    cbk_tensor_release(&below);
+    return status;
+}
+
+/// `slopes` has neither place where nobody asks for that gradient. It comes first, for the other one
+/// may be written over x or grad.
+static cbk_status prelu_backward(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *slope,
+                                 const cbk_tensor *grad, struct target target,
+                                 struct target slopes) {
+    cbk_tensor *view = NULL;
+    cbk_status status = CBK_OK;
+    if (slopes.out != NULL) *slopes.out = NULL;
+    TRY(check(stream, target, x, "x", slope, "slope"));
+    TRY(cbk_check_tensor(grad, "grad"));
+    TRY(slope_along_channels(stream, x, slope, &view));
+    if (!cbk_meta_same_shape(&x->meta, &grad->meta)) {
+        status = cbk_fail(CBK_ERROR_SHAPE, 0, "grad does not have the shape of x");
+        goto done;
+    }
+    if (slopes.dst != NULL) {
+        TRY(check_apart(slopes.dst, x, "x"));
+        TRY(check_apart(slopes.dst, slope, "slope"));
+        TRY(check_apart(slopes.dst, grad, "grad"));
+        if (target.dst != NULL) TRY(check_apart(slopes.dst, target.dst, "the gradient of x"));
+    }
+    if (slopes.out != NULL || slopes.dst != NULL)
+        TRY(slope_gradient(stream, x, grad, slope->meta.shape[0], slopes));
+    const cbk_tensor *const inputs[] = {x, view, grad};
+    TRY(run(stream, CBK_OP_PRELU_BACKWARD, inputs, 3, NULL, 0, target));
+done:
+    if (status != CBK_OK && slopes.out != NULL) cbk_tensor_release(slopes.out);
+    cbk_tensor_release(&view);
+    return status;
+}
+
+cbk_status cbk_prelu_backward(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *slope,
+                              const cbk_tensor *grad, cbk_tensor **out_x, cbk_tensor **out_slope) {
+    struct cbk_call former = cbk_call_begin("prelu_backward", CBK_OP_PRELU_BACKWARD);
+    return cbk_call_end(
+        former, prelu_backward(stream, x, slope, grad, new_result(out_x), new_result(out_slope)));
+}
+
+cbk_status cbk_prelu_backward_into(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *slope,
+                                   const cbk_tensor *grad, cbk_tensor *dst_x,
+                                   cbk_tensor *dst_slope) {
+    struct cbk_call former = cbk_call_begin("prelu_backward", CBK_OP_PRELU_BACKWARD);
+    return cbk_call_end(former,
+                        prelu_backward(stream, x, slope, grad, into(dst_x), into(dst_slope)));
+}
+
 // ---- comparison ---------------------------------------------------------------------------------
 
 static cbk_status all_close(cbk_stream *stream, struct target target, const cbk_tensor *a,

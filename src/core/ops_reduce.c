@@ -65,6 +65,7 @@ REDUCE(count_nonzero, COUNT_NONZERO)
 SOFTMAX(softmax, SOFTMAX)
 SOFTMAX(log_softmax, LOG_SOFTMAX)
 SOFTMAX(softmin, SOFTMIN)
+SOFTMAX(quiet_softmax, QUIET_SOFTMAX)
 
 #define SOFTMAX_BACKWARD(name, OP)                                                                 \
     cbk_status cbk_##name(cbk_stream *stream, const cbk_tensor *y, const cbk_tensor *gradient,     \

@@ -55,7 +55,8 @@ static cbk_status infer_backward(struct cbk_inference *inference) {
     return status != CBK_OK ? status : cbk_infer_pointwise(inference, dtype);
 }
 
-static cbk_status infer_glu_backward(struct cbk_inference *inference) {
+/// A gate or slope, too.
+static cbk_status infer_backward_of_two(struct cbk_inference *inference) {
     const cbk_dtype dtype = cbk_input(inference, 0)->dtype;
     cbk_status status = cbk_infer_same_dtype(inference, 0, 1);
     if (status == CBK_OK) status = cbk_infer_same_dtype(inference, 0, 2);
@@ -91,6 +92,8 @@ static const struct cbk_row backward_rows[] = {
     BACKWARD(THRESHOLD, "threshold"),
     BACKWARD(THRESHOLDED_RELU, "thresholded_relu"),
     CBK_ROW(CBK_OP_GLU_BACKWARD, "glu_backward", 3, 0, CBK_ROW_POINTWISE | CBK_ROW_DIFFERENTIABLE,
-            CBK_FLOATS, infer_glu_backward),
+            CBK_FLOATS, infer_backward_of_two),
+    CBK_ROW(CBK_OP_PRELU_BACKWARD, "prelu_backward", 3, 0,
+            CBK_ROW_POINTWISE | CBK_ROW_DIFFERENTIABLE, CBK_FLOATS, infer_backward_of_two),
 };
 CBK_FAMILY(cbk_activation_backward_family, backward_rows);

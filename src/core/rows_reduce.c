@@ -250,5 +250,6 @@ static const struct cbk_row softmax_rows[] = {
     SOFTMAX(CBK_OP_SOFTMIN, "softmin"),
     SOFTMAX_BACKWARD(CBK_OP_SOFTMAX_BACKWARD, "softmax_backward"),
     SOFTMAX_BACKWARD(CBK_OP_LOG_SOFTMAX_BACKWARD, "log_softmax_backward"),
+    SOFTMAX(CBK_OP_QUIET_SOFTMAX, "quiet_softmax"),
 };
 CBK_FAMILY(cbk_softmax_family, softmax_rows);

@@ -299,8 +299,14 @@ cbk_status cbk_ref_activation(const cbk_op *op, const struct cbk_ref_view *x,
     return CBK_OK;
 }
 
-/// grad x s (1 - s), s the sigmoid of the gate.
-static void glu_backward(const cbk_op *op, const struct cbk_ref_view *out) {
+/// glu: grad x s (1 - s), s the sigmoid of b, the gate; prelu: grad, times b, the slope, where x is
+/// not positive.
+static double gradient_of_two(cbk_opcode opcode, double x, double b, double grad) {
+    if (opcode == CBK_OP_GLU_BACKWARD) return grad * (x * (logistic(b) * logistic(-b)));
+    return x > 0 ? grad : grad * b;
+}
+
+static void backward_of_two(const cbk_op *op, const struct cbk_ref_view *out) {
     struct cbk_ref_view views[3];
     for (uint32_t i = 0; i < 3; i++) {
         views[i] = cbk_ref_view_of(op->inputs[i]);
@@ -308,10 +314,10 @@ static void glu_backward(const cbk_op *op, const struct cbk_ref_view *out) {
     }
     for (int64_t i = 0; i < out->count; i++) {
         double x = cbk_ref_get_float(views[0].data, views[0].dtype, cbk_ref_at(&views[0], i));
-        double gate = cbk_ref_get_float(views[1].data, views[1].dtype, cbk_ref_at(&views[1], i));
+        double b = cbk_ref_get_float(views[1].data, views[1].dtype, cbk_ref_at(&views[1], i));
         double grad = cbk_ref_get_float(views[2].data, views[2].dtype, cbk_ref_at(&views[2], i));
         cbk_ref_put_result(out->data, out->dtype, cbk_ref_at(out, i),
-                           grad * (x * (logistic(gate) * logistic(-gate))));
+                           gradient_of_two(op->opcode, x, b, grad));
     }
 }
 
@@ -322,8 +328,8 @@ cbk_status cbk_ref_activation_backward(struct cbk_ref_stream *stream, const cbk_
     const function slope = find(slopes, sizeof slopes / sizeof *slopes, op->opcode);
     const struct constants constants = read_constants(op, saved.dtype);
     (void)stream;
-    if (op->opcode == CBK_OP_GLU_BACKWARD) {
-        glu_backward(op, &out);
+    if (op->opcode == CBK_OP_GLU_BACKWARD || op->opcode == CBK_OP_PRELU_BACKWARD) {
+        backward_of_two(op, &out);
         return CBK_OK;
     }
     if (slope == NULL) return cbk_ref_unknown(op);

@@ -1,4 +1,5 @@
-// scan.c: running sums, products, maxima and minima along one axis.
+// scan.c: running sums, products, maxima, minima and logarithms of sums of exponentials along one
+// axis.
 
 #include "reference.h"
 
@@ -16,7 +17,18 @@ struct running {
 static struct running nothing(cbk_opcode opcode, cbk_dtype dtype) {
     bool is_product = opcode == CBK_OP_CUMPROD;
     return (struct running){
-        .opcode = opcode, .kind = cbk_ref_kind_of(dtype), .f = is_product, .i = is_product};
+        .opcode = opcode,
+        .kind = cbk_ref_kind_of(dtype),
+        .f = opcode == CBK_OP_LOGCUMSUMEXP ? -INFINITY : is_product,
+        .i = is_product,
+    };
+}
+
+/// log(exp(a) + exp(b)).
+static long double add_exponentials(long double a, long double b) {
+    if (isnan(a) || isnan(b)) return NAN;
+    long double most = a > b ? a : b;
+    return isinf(most) ? most : most + log1pl(expl(-fabsl(a - b)));
 }
 
 static bool beats(const struct running *so_far, struct cbk_ref_value value) {
@@ -42,6 +54,9 @@ static void take(struct running *so_far, struct cbk_ref_value value) {
     case CBK_OP_CUMPROD:
         so_far->f *= value.f;
         so_far->i *= (uint64_t)value.i;
+        break;
+    case CBK_OP_LOGCUMSUMEXP:
+        so_far->f = add_exponentials(so_far->f, value.f);
         break;
     default:
         if (!beats(so_far, value)) break;
@@ -102,7 +117,7 @@ cbk_status cbk_ref_scan(struct cbk_ref_stream *stream, const cbk_op *op) {
     struct cbk_ref_view x = cbk_ref_view_of(op->inputs[0]);
     struct cbk_ref_view out = cbk_ref_view_of(op->outputs[0]);
     (void)stream;
-    if (op->opcode > CBK_OP_CUMMIN) return cbk_ref_unknown(op);
+    if (op->opcode > CBK_OP_LOGCUMSUMEXP) return cbk_ref_unknown(op);
 
     uint32_t others = ((1u << x.rank) - 1) & ~(1u << params->axis);
     struct cbk_ref_view x_rows = cbk_ref_sub_view(&x, others);

@@ -1,4 +1,4 @@
-// softmax.c: softmax, log_softmax and softmin along one axis, and gradients.
+// softmax.c: softmax and its relatives along one axis, and gradients.
 
 #include "reference.h"
 
@@ -16,14 +16,17 @@ static double get(const struct row *row, int64_t i) {
            cbk_ref_get_float(row->view->data, row->view->dtype, row->base + i * row->stride);
 }
 
-static void softmax_row(const struct row *x, const struct row *out, int64_t length, bool is_log) {
-    double max = -INFINITY;
+/// quiet_softmax counts one more element, a 0 that has no result.
+static void softmax_row(const struct row *x, const struct row *out, int64_t length,
+                        cbk_opcode opcode) {
+    const bool is_log = opcode == CBK_OP_LOG_SOFTMAX, is_quiet = opcode == CBK_OP_QUIET_SOFTMAX;
+    double max = is_quiet ? 0 : -INFINITY;
     for (int64_t i = 0; i < length; i++) {
         double value = get(x, i);
         if (value > max || isnan(value)) max = value;
         if (isnan(max)) break;
     }
-    long double sum = 0;
+    long double sum = is_quiet ? exp(-max) : 0;
     for (int64_t i = 0; i < length; i++) sum += exp(get(x, i) - max);
     for (int64_t i = 0; i < length; i++) {
         double shifted = get(x, i) - max;
@@ -48,12 +51,13 @@ static void backward_row(const struct row *y, const struct row *g, const struct 
 cbk_status cbk_ref_softmax(struct cbk_ref_stream *stream, const cbk_op *op) {
     const cbk_axis_params *params = op->params;
     const uint32_t axis = (uint32_t)params->axis;
-    const bool is_backward = op->opcode >= CBK_OP_SOFTMAX_BACKWARD;
+    const bool is_backward =
+        op->opcode == CBK_OP_SOFTMAX_BACKWARD || op->opcode == CBK_OP_LOG_SOFTMAX_BACKWARD;
     const cbk_tensor *tensors[3] = {op->inputs[0], op->inputs[is_backward ? 1 : 0], op->outputs[0]};
     struct cbk_ref_view views[3], outer[3];
     struct row rows[3];
     (void)stream;
-    if (op->opcode > CBK_OP_LOG_SOFTMAX_BACKWARD) return cbk_ref_unknown(op);
+    if (op->opcode > CBK_OP_QUIET_SOFTMAX) return cbk_ref_unknown(op);
 
     for (int k = 0; k < 3; k++) {
         views[k] = cbk_ref_view_of(tensors[k]);
@@ -67,7 +71,7 @@ cbk_status cbk_ref_softmax(struct cbk_ref_stream *stream, const cbk_op *op) {
             backward_row(&rows[0], &rows[1], &rows[2], views[0].shape[axis],
                          op->opcode == CBK_OP_LOG_SOFTMAX_BACKWARD);
         else
-            softmax_row(&rows[0], &rows[2], views[0].shape[axis], op->opcode == CBK_OP_LOG_SOFTMAX);
+            softmax_row(&rows[0], &rows[2], views[0].shape[axis], op->opcode);
     }
     return CBK_OK;
 }

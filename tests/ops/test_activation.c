@@ -42,15 +42,17 @@ static void add(struct test_list *list, const struct row *row, uint32_t number) 
     }
 }
 
-static void add_glu(struct test_list *list, uint32_t number) {
+/// Gradients of x and a gate or slope; `edges`: the operand with edge values.
+static void add_of_two(struct test_list *list, cbk_opcode opcode, uint32_t edges, double ulps,
+                       uint32_t number) {
     cbk_dtype dtypes[20];
     uint32_t count = test_pick_dtypes(test_floats, number, 1, dtypes);
     for (uint32_t d = 0; d < count; d++) {
-        struct test_spec spec = {.opcode = CBK_OP_GLU_BACKWARD, .input_count = 3};
+        struct test_spec spec = {.opcode = opcode, .input_count = 3};
         for (uint32_t i = 0; i < 3; i++)
             spec.inputs[i] = (struct test_operand){.dtype = dtypes[d],
-                                                   .data = i == 1 ? TEST_EDGES : TEST_MODERATE};
-        spec.tolerance = test_ulps(dtypes[d], 12, 128);
+                                                   .data = i == edges ? TEST_EDGES : TEST_MODERATE};
+        spec.tolerance = test_ulps(dtypes[d], ulps, ulps > 0 ? 128 : 0);
         test_add_pointwise(list, &spec, number + d, true, "");
     }
 }
@@ -89,6 +91,7 @@ int main(void) {
     };
     struct test_list list = {0};
     for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++) add(&list, &rows[i], i);
-    add_glu(&list, 3);
+    add_of_two(&list, CBK_OP_GLU_BACKWARD, 1, 12, 3);
+    add_of_two(&list, CBK_OP_PRELU_BACKWARD, 0, 0, 4);
     return test_run_list("activation", &list);
 }

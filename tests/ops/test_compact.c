@@ -1,5 +1,5 @@
 // test_compact.c: argwhere and mask_select: the sized forms against the reference, the forms that
-// wait, and what is refused.
+// wait, and what is refused; unique.
 
 #include "runner.h"
 #include "support.h"
@@ -138,6 +138,7 @@ static void test_captured(void **state) {
     assert_ok(cbk_graph_start_capture(stream));
     assert_status(CBK_ERROR_INVALID_STATE, cbk_argwhere(stream, mask, &refused));
     assert_status(CBK_ERROR_INVALID_STATE, cbk_mask_select(stream, mask, mask, &refused));
+    assert_status(CBK_ERROR_INVALID_STATE, cbk_unique(stream, mask, &refused, NULL, NULL));
     assert_null(refused);
     assert_ok(cbk_argwhere_sized(stream, mask, &params, &where, &count));
     assert_ok(cbk_graph_stop_capture(stream, &graph));
@@ -155,6 +156,54 @@ static void test_captured(void **state) {
     cbk_tensor_release(&where);
     cbk_tensor_release(&count);
     cbk_tensor_release(&mask);
+}
+
+/// The same numbers, places and counts on both sides; `x` are two tensors with the same elements.
+static void expect_same_unique(cbk_tensor *const x[2]) {
+    cbk_stream *const streams[2] = {test_pair.device.stream, test_pair.reference.stream};
+    cbk_tensor *outs[2][3] = {{NULL}};
+    static unsigned char bytes[2][1 << 17];
+    for (int side = 0; side < 2; side++)
+        assert_ok(
+            cbk_unique(streams[side], x[side], &outs[side][0], &outs[side][1], &outs[side][2]));
+    for (int k = 0; k < 3; k++) {
+        const cbk_tensor *want = outs[1][k], *got = outs[0][k];
+        const size_t size =
+            (size_t)cbk_tensor_element_count(want) * cbk_dtype_size(cbk_tensor_dtype(want));
+        assert_int_equal(cbk_tensor_element_count(got), cbk_tensor_element_count(want));
+        assert_true(size <= sizeof bytes[0]);
+        for (int side = 0; side < 2; side++) {
+            assert_ok(cbk_tensor_read(streams[side], outs[side][k], bytes[side], size));
+            cbk_tensor_release(&outs[side][k]);
+        }
+        assert_memory_equal(bytes[0], bytes[1], size);
+    }
+}
+
+static void test_different_numbers(void **state) {
+    static const cbk_dtype dtypes[] = {CBK_DTYPE_F32, CBK_DTYPE_I8};
+    const int64_t shape[2] = {41, 257};
+    static unsigned char data[41 * 257 * 4];
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        cbk_stream *const streams[2] = {test_pair.device.stream, test_pair.reference.stream};
+        cbk_tensor *whole[2] = {NULL}, *turned[2] = {NULL};
+        const cbk_dtype dtype = dtypes[i % 2];
+        const size_t size = 41 * 257 * cbk_dtype_size(dtype);
+        uint64_t seed = 77 + (uint64_t)i;
+        test_fill(data, dtype, 41 * 257, i < 2 ? TEST_MODERATE : TEST_EDGES, 0, &seed);
+        for (int side = 0; side < 2; side++) {
+            assert_ok(
+                cbk_tensor_from_data(streams[side], dtype, 2, shape, data, size, &whole[side]));
+            assert_ok(cbk_transpose(streams[side], whole[side], 0, 1, &turned[side]));
+        }
+        expect_same_unique(whole);
+        expect_same_unique(turned);
+        for (int side = 0; side < 2; side++) {
+            cbk_tensor_release(&turned[side]);
+            cbk_tensor_release(&whole[side]);
+        }
+    }
 }
 
 static void expect_refusal(cbk_status want, const char *message, cbk_status got) {
@@ -196,9 +245,9 @@ static void test_refusals(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest calls[] = {cmocka_unit_test(test_waiting),
-                                       cmocka_unit_test(test_captured),
-                                       cmocka_unit_test(test_refusals)};
+    const struct CMUnitTest calls[] = {
+        cmocka_unit_test(test_waiting), cmocka_unit_test(test_captured),
+        cmocka_unit_test(test_different_numbers), cmocka_unit_test(test_refusals)};
     struct test_list list = {0};
     for (uint32_t d = 0; test_all_dtypes[d]; d++) {
         cbk_dtype dtype = test_all_dtypes[d];

@@ -1,4 +1,4 @@
-// test_scan.c: cumsum, cumprod, cummax and cummin along any axis against the reference.
+// test_scan.c: cumsum, cumprod, cummax, cummin and logcumsumexp along any axis against the reference.
 
 #include "runner.h"
 
@@ -51,6 +51,11 @@ static int64_t length_of(const struct form *form) {
 static void set_tolerance(struct test_spec *spec, const struct form *form, cbk_dtype out_dtype) {
     cbk_dtype dtype = spec->inputs[0].dtype;
     spec->tolerance = test_ulps(dtype, 0, 0);
+    if (spec->opcode == CBK_OP_LOGCUMSUMEXP) { // as many roundings as cumsum, of |result| < 20
+        spec->tolerance = test_ulps(dtype, 128, 1);
+        spec->tolerance.absolute = 64 * 20 * test_unit_roundoff(dtype);
+        return;
+    }
     if (!test_is_float(dtype) || !is_accumulated(spec->opcode)) return;
     // A chain of at most 2 + 8 + 16 + 32 additions and a few to join them; products: as many
     // roundings as factors.
@@ -61,7 +66,8 @@ static void set_tolerance(struct test_spec *spec, const struct form *form, cbk_d
     spec->magnitude = size_of_terms;
 }
 
-static enum test_data data_for(cbk_opcode opcode, cbk_dtype dtype) {
+static enum test_data data_for(cbk_opcode opcode, cbk_dtype dtype, uint32_t number) {
+    if (opcode == CBK_OP_LOGCUMSUMEXP) return number % 4 == 0 ? TEST_EDGES : TEST_MODERATE;
     if (!is_accumulated(opcode) || !test_is_float(dtype)) return TEST_EDGES;
     return opcode == CBK_OP_CUMPROD ? TEST_NEAR_ONE : TEST_MODERATE;
 }
@@ -72,7 +78,7 @@ static void add(struct test_list *list, cbk_opcode opcode, cbk_dtype dtype, cbk_
     const int *s = form->shape;
     uint32_t exclusive = number / 2 % 2, reversed = number / 4 % 2;
     if (opcode == CBK_OP_CUMPROD && test_is_float(dtype) && length_of(form) > 2000) return;
-    spec.inputs[0] = test_input(dtype, number % TEST_VIEW_COUNT, data_for(opcode, dtype),
+    spec.inputs[0] = test_input(dtype, number % TEST_VIEW_COUNT, data_for(opcode, dtype, number),
                                 form->rank, s[0], s[1], s[2], s[3]);
     test_set_params(&spec, scan, .axis = form->axis, .exclusive = exclusive, .reversed = reversed,
                     .out_dtype = out_dtype);
@@ -124,9 +130,11 @@ static void add_wider_outputs(struct test_list *list) {
 int main(void) {
     struct test_list list = {0};
     cbk_dtype dtypes[20];
-    for (cbk_opcode opcode = CBK_OP_CUMSUM; opcode <= CBK_OP_CUMMIN; opcode++) {
-        uint32_t row = opcode & 0xff,
-                 count = test_pick_dtypes(test_numbers, 1 + row * 2, 2, dtypes);
+    for (cbk_opcode opcode = CBK_OP_CUMSUM; opcode <= CBK_OP_LOGCUMSUMEXP; opcode++) {
+        const bool is_for_floats = opcode == CBK_OP_LOGCUMSUMEXP;
+        const uint32_t row = opcode & 0xff,
+                       count = test_pick_dtypes(is_for_floats ? test_floats : test_numbers,
+                                                1 + row * 2, is_for_floats ? 1 : 2, dtypes);
         for (uint32_t d = 0; d < count; d++) add_forms(&list, opcode, dtypes[d], row * 3 + d);
     }
     add_wider_outputs(&list);

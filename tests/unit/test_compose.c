@@ -166,6 +166,107 @@ static void gates_and_slopes(void **state) {
     cbk_tensor_release(&slope);
 }
 
+static void gradients_of_slopes(void **state) {
+    (void)state;
+    cbk_tensor *flat = VECTOR(CBK_DTYPE_F32, float, 2, -3, 0, 1, -4, 5, -6, NAN);
+    cbk_tensor *grads = VECTOR(CBK_DTYPE_F32, float, 1, 2, 3, 4, 5, 6, 7, 8);
+    cbk_tensor *slope = VECTOR(CBK_DTYPE_F32, float, 10, 100), *one = NULL;
+    cbk_tensor *x = NULL, *grad = NULL, *out = NULL, *out_slope = NULL;
+    assert_ok(cbk_reshape(test_table_stream, flat, 3, (int64_t[]){2, 2, 2}, &x));
+    assert_ok(cbk_reshape(test_table_stream, grads, 3, (int64_t[]){2, 2, 2}, &grad));
+    assert_ok(cbk_prelu_backward(test_table_stream, x, slope, grad, &out, &out_slope));
+    expect_shape(out, SHAPE(2, 2, 2));
+    EXPECT(out, CBK_DTYPE_F32, float, 1, 20, 300, 4, 50, 6, 700, 800);
+    EXPECT(cbk_tensor_retain(out_slope), CBK_DTYPE_F32, float, -26, NAN);
+
+    // One slope for all; no slope's gradient wanted; written over operands.
+    assert_ok(cbk_narrow(test_table_stream, slope, 0, 0, 1, &one));
+    cbk_tensor_release(&x);
+    cbk_tensor_release(&grad);
+    assert_ok(cbk_narrow(test_table_stream, flat, 0, 0, 7, &x));
+    assert_ok(cbk_narrow(test_table_stream, grads, 0, 0, 7, &grad));
+    assert_ok(cbk_prelu_backward(test_table_stream, x, one, grad, &out, NULL));
+    EXPECT(out, CBK_DTYPE_F32, float, 1, 20, 30, 4, 50, 6, 70);
+    assert_status(CBK_ERROR_SHAPE,
+                  cbk_prelu_backward_into(test_table_stream, x, one, grad, grad, out_slope));
+    cbk_tensor *dst = NULL;
+    assert_ok(cbk_narrow(test_table_stream, out_slope, 0, 1, 1, &dst));
+    assert_ok(cbk_prelu_backward_into(test_table_stream, x, one, grad, grad, dst));
+    EXPECT(cbk_tensor_retain(grad), CBK_DTYPE_F32, float, 1, 20, 30, 4, 50, 6, 70);
+    EXPECT(dst, CBK_DTYPE_F32, float, -68);
+    assert_status(CBK_ERROR_ALIASING,
+                  cbk_prelu_backward_into(test_table_stream, x, one, grad, grad, one));
+
+    assert_status(CBK_ERROR_SHAPE,
+                  cbk_prelu_backward(test_table_stream, x, slope, grad, &out, &dst));
+    assert_status(CBK_ERROR_SHAPE,
+                  cbk_prelu_backward(test_table_stream, x, slope, slope, &out, NULL));
+    assert_status(CBK_ERROR_INVALID_ARGUMENT,
+                  cbk_prelu_backward(test_table_stream, x, slope, NULL, &out, NULL));
+    assert_null(out);
+    assert_null(dst);
+    cbk_tensor_release(&one);
+    cbk_tensor_release(&grad);
+    cbk_tensor_release(&x);
+    cbk_tensor_release(&out_slope);
+    cbk_tensor_release(&slope);
+    cbk_tensor_release(&grads);
+    cbk_tensor_release(&flat);
+}
+
+static void different_numbers(void **state) {
+    (void)state;
+    const cbk_compact_params short_of = CBK_INIT(cbk_compact_params, .length = 2,
+                                                 .out_dtype = CBK_DTYPE_U8),
+                             wide = CBK_INIT(cbk_compact_params, .length = 5);
+    cbk_tensor *x = VECTOR(CBK_DTYPE_F32, float, 3, -0.0f, NAN, 3, 0, -1, NAN), *out = NULL;
+    cbk_tensor *inverse = NULL, *counts = NULL, *count = NULL, *square = NULL;
+    assert_ok(cbk_unique(test_table_stream, x, &out, &inverse, &counts));
+    EXPECT(out, CBK_DTYPE_F32, float, -1, -0.0f, 3, NAN, NAN);
+    EXPECT(inverse, CBK_DTYPE_I64, int64_t, 2, 1, 3, 2, 1, 0, 4);
+    EXPECT(counts, CBK_DTYPE_I64, int64_t, 1, 2, 2, 1, 1);
+    assert_ok(cbk_count_unique(test_table_stream, x, NULL, &count));
+    assert_int_equal(cbk_tensor_rank(count), 0);
+    EXPECT(count, CBK_DTYPE_I64, int64_t, 5);
+    cbk_tensor_release(&x);
+
+    cbk_tensor *flat = VECTOR(CBK_DTYPE_I8, int8_t, 9, -7, 9, 9);
+    assert_ok(cbk_reshape(test_table_stream, flat, 2, (int64_t[]){2, 2}, &square));
+    assert_ok(cbk_unique_sized(test_table_stream, square, &wide, &out, &inverse, &counts, &count));
+    EXPECT(out, CBK_DTYPE_I8, int8_t, -7, 9, 0, 0, 0);
+    expect_shape(inverse, SHAPE(2, 2));
+    EXPECT(inverse, CBK_DTYPE_I64, int64_t, 1, 0, 1, 1);
+    EXPECT(counts, CBK_DTYPE_I64, int64_t, 1, 3, 0, 0, 0);
+    EXPECT(count, CBK_DTYPE_I64, int64_t, 2);
+    cbk_tensor_release(&square);
+    cbk_tensor_release(&flat);
+
+    x = VECTOR(CBK_DTYPE_U16, uint16_t, 5, 6, 7, 5);
+    assert_ok(cbk_unique_sized(test_table_stream, x, &short_of, NULL, NULL, &counts, &count));
+    EXPECT(counts, CBK_DTYPE_U8, uint8_t, 2, 1);
+    EXPECT(count, CBK_DTYPE_U8, uint8_t, 3);
+    cbk_tensor_release(&x);
+
+    assert_ok(cbk_zeros(test_table_stream, CBK_DTYPE_BOOL, 2, (int64_t[]){0, 3}, &x));
+    assert_ok(cbk_unique(test_table_stream, x, &out, &inverse, &counts));
+    expect_shape(out, SHAPE(0));
+    expect_shape(inverse, SHAPE(0, 3));
+    expect_shape(counts, SHAPE(0));
+    cbk_tensor_release(&counts);
+    cbk_tensor_release(&inverse);
+    cbk_tensor_release(&out);
+    assert_ok(cbk_unique_sized(test_table_stream, x, &wide, NULL, NULL, &counts, NULL));
+    EXPECT(counts, CBK_DTYPE_I64, int64_t, 0, 0, 0, 0, 0);
+    assert_status(CBK_ERROR_INVALID_ARGUMENT, cbk_count_unique(test_table_stream, x, NULL, NULL));
+    assert_status(CBK_ERROR_INVALID_ARGUMENT,
+                  cbk_unique(test_table_stream, NULL, &out, NULL, NULL));
+    cbk_tensor_release(&x);
+    assert_ok(cbk_zeros(test_table_stream, CBK_DTYPE_F8E5M2, 1, (int64_t[]){3}, &x));
+    assert_status(CBK_ERROR_DTYPE, cbk_unique(test_table_stream, x, &out, &inverse, NULL));
+    assert_null(out);
+    cbk_tensor_release(&x);
+}
+
 static void closeness(void **state) {
     (void)state;
     const cbk_close_params nan_too = CBK_INIT(cbk_close_params, .equal_nan = 1);
@@ -221,6 +322,8 @@ int main(void) {
         cmocka_unit_test(axes),
         cmocka_unit_test(grids),
         cmocka_unit_test(gates_and_slopes),
+        cmocka_unit_test(gradients_of_slopes),
+        cmocka_unit_test(different_numbers),
         cmocka_unit_test(closeness),
         cmocka_unit_test(products),
         cmocka_unit_test(fmod_keeps_the_sign_of_a),

@@ -191,6 +191,8 @@ static const struct row rows[] = {
     OK(GLU, "f16[2] f16[2,1]", "f16[2,2]"),
     OK(GLU_BACKWARD, "f16[2] f16[2,1] f16[]", "f16[2,2]"),
     NO(GLU_BACKWARD, "f16[2] f16[2] f32[2]", DTYPE, "input 0 is f16, input 2 is f32"),
+    OK(PRELU_BACKWARD, "f64[2,3] f64[2,1] f64[2,3]", "f64[2,3]"),
+    NO(PRELU_BACKWARD, "f32[2] f32[3] f32[2]", SHAPE, "do not broadcast"),
     OK(IS_CLOSE, "f16[2] f16[2,1]", "bool[2,2]"),
     NO(IS_CLOSE, "i32[2] i32[2]", DTYPE, "accepted are floats"),
     NO_WITH(IS_CLOSE, "f32[2] f32[2]", INVALID_ARGUMENT, "equal_nan is 2",
@@ -297,6 +299,9 @@ static const struct row rows[] = {
     NO_WITH(CUMMIN, "f32[3]", INVALID_ARGUMENT, "exclusive is 2", WITH(scan, 0, 2, 0, 0)),
     NO_WITH(CUMMIN, "f32[3]", INVALID_ARGUMENT, "reversed is 3", WITH(scan, 0, 0, 3, 0)),
     NO(CUMSUM, "bool[3]", DTYPE, "cumsum: dtype is bool"),
+    OK_WITH(LOGCUMSUMEXP, "bf16[0,3]", "bf16[0,3]", WITH(scan, -1, 1, 1, 0)),
+    NO_WITH(LOGCUMSUMEXP, "f16[3]", DTYPE, "out_dtype is f32", WITH(scan, 0, 0, 0, F32)),
+    NO(LOGCUMSUMEXP, "i64[3]", DTYPE, "accepted are floats"),
 
     // sorting
     OK_WITH(SORT, "f32[2,3]", "f32[2,3]", WITH(sort, -1, 1, 0)),
@@ -390,6 +395,7 @@ static const struct row rows[] = {
     OK_WITH(SOFTMAX, "f16[2,0]", "f16[2,0]", WITH(axis, -1)),
     NO(SOFTMAX, "f32[]", AXIS, "rank 0"),
     NO(SOFTMAX, "i32[2]", DTYPE, "softmax: dtype is i32"),
+    OK_WITH(QUIET_SOFTMAX, "f64[0,2]", "f64[0,2]", WITH(axis, -2)),
     OK_WITH(SOFTMAX_BACKWARD, "f16[2,3] f16[2,3]", "f16[2,3]", WITH(axis, -1)),
     NO(SOFTMAX_BACKWARD, "f32[2] f32[3]", SHAPE, "the result is [2], its gradient [3]"),
     NO(LOG_SOFTMAX_BACKWARD, "f32[2] f64[2]", DTYPE, "agree"),

@@ -246,6 +246,28 @@ static void test_softmax(void **state) {
     assert_ok(cbk_log_softmax(test_table_stream, x, -1, &out));
     EXPECT_F32(out, -INFINITY, 0, -INFINITY);
     cbk_tensor_release(&x);
+    x = F32(0, 0, 0);
+    assert_ok(cbk_quiet_softmax(test_table_stream, x, 0, &out));
+    EXPECT_F32(out, 0.25f, 0.25f, 0.25f);
+    cbk_tensor_release(&x);
+    x = F32(-1000, -INFINITY, 200, 200);
+    assert_ok(cbk_quiet_softmax(test_table_stream, x, 0, &out));
+    EXPECT_F32(out, 0, 0, 0.5f, 0.5f);
+    cbk_tensor_release(&x);
+}
+
+static void test_variance_out_of_range(void **state) {
+    cbk_tensor *x = F32(1e20f, -1e20f, 3e38f), *out = NULL;
+    (void)state;
+    assert_ok(cbk_var(test_table_stream, x, NULL, &out));
+    EXPECT_F32(out, INFINITY);
+    assert_ok(cbk_std(test_table_stream, x, NULL, &out));
+    EXPECT_F32(out, INFINITY);
+    cbk_tensor_release(&x);
+    x = F32(1, INFINITY);
+    assert_ok(cbk_var(test_table_stream, x, NULL, &out));
+    EXPECT_F32(out, NAN);
+    cbk_tensor_release(&x);
 }
 
 int main(void) {
@@ -266,6 +288,7 @@ int main(void) {
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_axes),
         cmocka_unit_test(test_softmax),
+        cmocka_unit_test(test_variance_out_of_range),
     };
     return cmocka_run_group_tests(tests, test_table_open, test_table_close);
 }

@@ -35,6 +35,10 @@ static void scans(void **state) {
            255, 7, 3);
     EXPECT(scan(cbk_cummin, VECTOR(CBK_DTYPE_I16, int16_t, 7, -3, 5), 0, 1), CBK_DTYPE_I16, int16_t,
            -3, -3, 5);
+    EXPECT(scan(cbk_logcumsumexp, VECTOR(CBK_DTYPE_F32, float, 1000, 1000, -INFINITY), 0, 0),
+           CBK_DTYPE_F32, float, 1000, 1000.69315f, 1000.69315f);
+    EXPECT(scan(cbk_logcumsumexp, VECTOR(CBK_DTYPE_F32, float, -INFINITY, 2, INFINITY, NAN), 1, 0),
+           CBK_DTYPE_F32, float, -INFINITY, -INFINITY, 2, INFINITY);
 }
 
 /// Sorts x and checks values and indices.

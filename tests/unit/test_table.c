@@ -24,15 +24,15 @@ static const struct {
     {CBK_OP_COPY, 5},
     {CBK_OP_TRIL, 4},
     {CBK_OP_SUM, 18},
-    {CBK_OP_SOFTMAX, 5},
+    {CBK_OP_SOFTMAX, 6},
     {CBK_OP_COUNT_NONZERO, 1},
     {CBK_OP_LAYER_NORM, 5},
     {CBK_OP_MATMUL, 1},
     {CBK_OP_GATHER, 8},
     {CBK_OP_RANDOM_UNIFORM, 4},
-    {CBK_OP_RELU_BACKWARD, 23},
+    {CBK_OP_RELU_BACKWARD, 24},
     {CBK_OP_ARGWHERE, 2},
-    {CBK_OP_CUMSUM, 4},
+    {CBK_OP_CUMSUM, 5},
     {CBK_OP_SORT, 8},
 };
 // clang-format on

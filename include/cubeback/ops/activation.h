@@ -102,6 +102,16 @@ CBK_API cbk_status cbk_prelu(cbk_stream *stream, const cbk_tensor *x, const cbk_
                              cbk_tensor **out);
 CBK_API cbk_status cbk_prelu_into(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *slope,
                                   cbk_tensor *dst);
+/// The gradients of x, of its shape, and of slope: the sum of grad min(x, 0) over the elements of
+/// each slope, in three more launches; out_slope and dst_slope may be NULL. grad has x's shape;
+/// dst_slope lies apart from the inputs and dst_x. (The row itself gives the gradient of x alone, for
+/// three operands that broadcast.) Dtypes: floats.
+CBK_API cbk_status cbk_prelu_backward(cbk_stream *stream, const cbk_tensor *x,
+                                      const cbk_tensor *slope, const cbk_tensor *grad,
+                                      cbk_tensor **out_x, cbk_tensor **out_slope);
+CBK_API cbk_status cbk_prelu_backward_into(cbk_stream *stream, const cbk_tensor *x,
+                                           const cbk_tensor *slope, const cbk_tensor *grad,
+                                           cbk_tensor *dst_x, cbk_tensor *dst_slope);
 /// The first half of `axis` times the sigmoid of the second half, in one launch. (The row itself
 /// takes the two halves.) Dtypes: floats. Errors: CBK_ERROR_SHAPE for an odd length.
 CBK_API cbk_status cbk_glu(cbk_stream *stream, const cbk_tensor *x, int32_t axis, cbk_tensor **out);

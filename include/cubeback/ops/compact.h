@@ -36,6 +36,24 @@ CBK_API cbk_status cbk_mask_select_into(cbk_stream *stream, const cbk_tensor *x,
                                         const cbk_tensor *mask, cbk_tensor *dst,
                                         cbk_tensor *dst_count);
 
+// ---- distinct elements --------------------------------------------------------------------------
+
+/// How many different numbers x holds, of rank 0. -0 equals 0, a NaN equals nothing. out_dtype of the
+/// params (NULL: the default int) may be any integer type. Dtypes of x: floats, ints, bools.
+CBK_API cbk_status cbk_count_unique(cbk_stream *stream, const cbk_tensor *x,
+                                    const cbk_compact_params *params, cbk_tensor **out);
+/// The different numbers of x, ascending: [length]; of each, where it stands among them: x's shape;
+/// and how often it occurs: [length]. What is asked for by a place that is not NULL is made, all of
+/// it from one stable sort. params->length as for the other sized forms: what is past the last
+/// number is 0; numbers past the last place are left out, and so are the positions that tell of them.
+/// The short form waits for the number.
+CBK_API cbk_status cbk_unique_sized(cbk_stream *stream, const cbk_tensor *x,
+                                    const cbk_compact_params *params, cbk_tensor **out,
+                                    cbk_tensor **out_inverse, cbk_tensor **out_counts,
+                                    cbk_tensor **out_count);
+CBK_API cbk_status cbk_unique(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out,
+                              cbk_tensor **out_inverse, cbk_tensor **out_counts);
+
 #ifdef __cplusplus
 }
 #endif

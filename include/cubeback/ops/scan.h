@@ -33,6 +33,12 @@ CBK_API cbk_status cbk_cummin(cbk_stream *stream, const cbk_tensor *x,
                               const cbk_scan_params *params, cbk_tensor **out);
 CBK_API cbk_status cbk_cummin_into(cbk_stream *stream, const cbk_tensor *x,
                                    const cbk_scan_params *params, cbk_tensor *dst);
+/// log(sum(exp(x))) of the elements that cumsum would add, without overflow on the way; the first
+/// exclusive result is -infinity. No out_dtype. Dtypes: floats.
+CBK_API cbk_status cbk_logcumsumexp(cbk_stream *stream, const cbk_tensor *x,
+                                    const cbk_scan_params *params, cbk_tensor **out);
+CBK_API cbk_status cbk_logcumsumexp_into(cbk_stream *stream, const cbk_tensor *x,
+                                         const cbk_scan_params *params, cbk_tensor *dst);
 
 #ifdef __cplusplus
 }

@@ -35,6 +35,7 @@ static const struct backward_row backward_rows[] = {
     [LOW(CBK_OP_THRESHOLDED_RELU_BACKWARD)] = {"thresholded_relu_backward", "threshold_backward",
                                                1},
     [LOW(CBK_OP_GLU_BACKWARD)] = {"glu_backward", "glu_backward", .more_inputs = 1},
+    [LOW(CBK_OP_PRELU_BACKWARD)] = {"prelu_backward", "prelu_backward", .more_inputs = 1},
 };
 enum { BACKWARD_ROWS = sizeof backward_rows / sizeof *backward_rows };
 

@@ -16,8 +16,8 @@
 
 enum phase { PHASE_WHOLE, PHASE_TOTALS, PHASE_REST }; ///< as in the kernels
 
-static const char *const scan_ops[] = {"sum", "prod", "max", "min"};
-static const char *const scan_names[] = {"cumsum", "cumprod", "cummax", "cummin"};
+static const char *const scan_ops[] = {"sum", "prod", "max", "min", "logaddexp"};
+static const char *const scan_names[] = {"cumsum", "cumprod", "cummax", "cummin", "logcumsumexp"};
 #define SCAN_OPS (sizeof scan_ops / sizeof *scan_ops)
 
 // ---- programs -----------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ struct gpu_args {
 // ---- programs -----------------------------------------------------------------------------------
 
 struct program {
-    bool is_log, is_min, is_gpu, is_run, has_index64;
+    bool is_log, is_min, is_quiet, is_gpu, is_run, has_index64;
     cbk_dtype x;
     uint32_t lanes;        ///< CPU form
     uint32_t group, quads; ///< GPU form
@@ -37,6 +37,7 @@ static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines
     const char *word = cbk_ocl_dtype_word(program->x);
     cbk_rt_text_add(defines, " -DX=%s -DACC=%s -DIS_LOG=%d -DSIGN=%s", word, arithmetic(program->x),
                     program->is_log, program->is_min ? "-" : "");
+    if (program->is_quiet) cbk_rt_text_add(defines, " -DQUIET");
     if (!program->is_gpu) {
         cbk_rt_text_add(defines, " -DY=%s -DOP=op_sum -DW=%u -DINDEX=long", word,
                         (unsigned)program->lanes);
@@ -49,7 +50,8 @@ static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines
 
 static struct cbk_rt_spec make_spec(const struct program *program, const char *entry) {
     uint64_t flags = (uint64_t)program->is_log | (uint64_t)program->is_run << 1 |
-                     (uint64_t)program->has_index64 << 2 | (uint64_t)program->is_min << 3;
+                     (uint64_t)program->has_index64 << 2 | (uint64_t)program->is_min << 3 |
+                     (uint64_t)program->is_quiet << 7;
     return (struct cbk_rt_spec){
         .source = program->is_gpu ? &cbk_kernel_softmax_gpu : &cbk_kernel_softmax_cpu,
         .entry = entry,
@@ -71,9 +73,10 @@ static cbk_status launch(struct cbk_ocl_stream *stream, const struct program *pr
                          const struct cbk_ocl_operand *y, const void *args, size_t args_size) {
     struct cbk_rt_spec spec = make_spec(program, entry);
     size_t local = program->is_gpu ? program->group : 1;
-    struct cbk_rt_launch request = {.operation = program->is_log   ? "log_softmax"
-                                                 : program->is_min ? "softmin"
-                                                                   : "softmax",
+    struct cbk_rt_launch request = {.operation = program->is_log     ? "log_softmax"
+                                                 : program->is_min   ? "softmin"
+                                                 : program->is_quiet ? "quiet_softmax"
+                                                                     : "softmax",
                                     .dimensions = 1,
                                     .global = {(size_t)groups * local, 1, 1},
                                     .local = {local, 1, 1}};
@@ -200,11 +203,13 @@ done:
 }
 
 cbk_status cbk_ocl_softmax(struct cbk_ocl_stream *stream, const cbk_op *op) {
-    if (op->opcode >= CBK_OP_SOFTMAX_BACKWARD) return cbk_ocl_softmax_backward(stream, op);
+    if (op->opcode == CBK_OP_SOFTMAX_BACKWARD || op->opcode == CBK_OP_LOG_SOFTMAX_BACKWARD)
+        return cbk_ocl_softmax_backward(stream, op);
     const cbk_axis_params *params = op->params;
     struct cbk_ocl_operand x = cbk_ocl_operand(op->inputs[0]), y = cbk_ocl_operand(op->outputs[0]);
     struct program program = {.is_log = op->opcode == CBK_OP_LOG_SOFTMAX,
                               .is_min = op->opcode == CBK_OP_SOFTMIN,
+                              .is_quiet = op->opcode == CBK_OP_QUIET_SOFTMAX,
                               .is_gpu = !stream->device->caps->is_cpu,
                               .x = x.meta->dtype};
     uint32_t axis = (uint32_t)params->axis;
@@ -220,7 +225,7 @@ cbk_status cbk_ocl_softmax(struct cbk_ocl_stream *stream, const cbk_op *op) {
 struct visit {
     cbk_ocl_program_visitor visit;
     void *user_data;
-    bool is_log, is_min;
+    bool is_log, is_min, is_quiet;
 };
 
 static void visit_program(const struct visit *visit, const struct program *program) {
@@ -234,6 +239,7 @@ static void visit_dtype(void *context, cbk_dtype dtype) {
     for (size_t i = 0; i < sizeof float_lanes / sizeof *float_lanes; i++)
         visit_program(visit, &(struct program){.is_log = visit->is_log,
                                                .is_min = visit->is_min,
+                                               .is_quiet = visit->is_quiet,
                                                .x = dtype,
                                                .lanes = cpu_lanes(float_lanes[i], dtype)});
     const struct shape *shapes = dtype == CBK_DTYPE_F64 ? wide_shapes : narrow_shapes;
@@ -241,6 +247,7 @@ static void visit_dtype(void *context, cbk_dtype dtype) {
         for (int form = 0; form < 4; form++)
             visit_program(visit, &(struct program){.is_log = visit->is_log,
                                                    .is_min = visit->is_min,
+                                                   .is_quiet = visit->is_quiet,
                                                    .is_gpu = true,
                                                    .is_run = (form & 1) != 0,
                                                    .has_index64 = (form & 2) != 0,
@@ -250,8 +257,10 @@ static void visit_dtype(void *context, cbk_dtype dtype) {
 }
 
 void cbk_ocl_softmax_programs(cbk_ocl_program_visitor visit, void *user_data) {
-    for (uint32_t row = 0; row < 3; row++) {
-        struct visit context = {visit, user_data, row == 1, row == 2};
-        cbk_ocl_each_row_dtype(CBK_OP_SOFTMAX + row, visit_dtype, &context);
+    static const cbk_opcode opcodes[] = {CBK_OP_SOFTMAX, CBK_OP_LOG_SOFTMAX, CBK_OP_SOFTMIN,
+                                         CBK_OP_QUIET_SOFTMAX};
+    for (size_t i = 0; i < sizeof opcodes / sizeof *opcodes; i++) {
+        struct visit context = {visit, user_data, i == 1, i == 2, i == 3};
+        cbk_ocl_each_row_dtype(opcodes[i], visit_dtype, &context);
     }
 }
