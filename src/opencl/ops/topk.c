@@ -71,7 +71,7 @@ static void plan(struct topk *topk) {
 }
 
 static bool is_run(const struct topk_args *args) {
-    return args->x_stride == 1 && args->x_offset % 4 == 0 &&
+    return args->x_stride == 1 && args->x_offset % 4 == 0 && args->length % 4 == 0 &&
            cbk_ocl_axes_are_aligned(&args->kept, 4);
 }
 
