@@ -96,7 +96,7 @@ static cbk_status replay(struct bench *bench, const struct bench_case *of) {
 
 // ---- what a replayed launch costs the host ---------------------------------------------------------
 
-enum { LAUNCHES = 200, ROUNDS = 101, UNMERGED = 8192 };
+enum { LAUNCHES = 200, UNMERGED = 8192 };
 
 /// Too large to be merged; the driver's own addition has the same arguments and the same work.
 static cbk_status additions(cbk_stream *stream, void *user_data) {
@@ -119,31 +119,11 @@ done:
     return status;
 }
 
-/// Only the enqueueing is timed, as for host_add_1024: the limit is a bare enqueue, of as many
-/// kernel objects.
+/// Against bare enqueues of as many kernel objects.
 static cbk_status measure_replay(struct bench *bench, const struct bench_case *of,
                                  struct bench_result *out) {
-    double ours[ROUNDS], bare[ROUNDS];
-    struct bench_times bare_times;
-    struct bench_driver *driver = bench_driver_open(bench->info.name, UNMERGED);
-    cbk_status status = CBK_OK;
-    (void)of;
-    for (int round = -3; round < ROUNDS; round++) { // three to warm up
-        double start = bench_now_ns();
-        TRY(cbk_graph_replay(bench->graph));
-        double spent = bench_now_ns() - start;
-        TRY(cbk_sync(bench->stream));
-        if (round < 0) continue;
-        ours[round] = spent / LAUNCHES;
-        bare[round] = driver != NULL ? bench_driver_enqueue_each(driver, LAUNCHES) : 0;
-    }
-    bench_summarise(ours, ROUNDS, &out->ours);
-    bench_summarise(bare, ROUNDS, &bare_times);
-    out->limit = bare_times.median_ns;
-    out->note = out->ours.median_ns - bare_times.median_ns;
-done:
-    bench_driver_close(driver);
-    return status;
+    return bench_measure_launches(bench, of, replay, bench_driver_enqueue_each, LAUNCHES, UNMERGED,
+                                  out);
 }
 
 static const struct bench_case cases[] = {

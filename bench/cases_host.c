@@ -13,7 +13,6 @@
 
 #define SMALL 1024
 #define ENQUEUES 200
-#define ROUNDS 101
 
 // ---- cost of an asynchronous launch ------------------------------------------------------------
 
@@ -40,30 +39,15 @@ static cbk_status add_into(struct bench *bench, const struct bench_case *of) {
     return cbk_add_into(bench->stream, bench->tensor[0], bench->tensor[1], bench->tensor[2]);
 }
 
-/// Only the enqueueing is timed; the device catches up between the rounds. The limit is a bare
-/// clEnqueueNDRangeKernel of an addition of the same size, timed in turn with it.
+static cbk_status issue(struct bench *bench, const struct bench_case *of) {
+    cbk_status status = CBK_OK;
+    for (int i = 0; i < ENQUEUES && status == CBK_OK; i++) status = of->variant(bench, of);
+    return status;
+}
+
 static cbk_status measure_launch(struct bench *bench, const struct bench_case *of,
                                  struct bench_result *out) {
-    double ours[ROUNDS], bare[ROUNDS];
-    struct bench_times bare_times;
-    struct bench_driver *driver = bench_driver_open(bench->info.name, 1024);
-    cbk_status status = CBK_OK;
-    for (int round = -3; round < ROUNDS; round++) { // three to warm up
-        double start = bench_now_ns();
-        for (int i = 0; i < ENQUEUES; i++) TRY(of->variant(bench, of));
-        double spent = bench_now_ns() - start;
-        TRY(cbk_sync(bench->stream));
-        if (round < 0) continue;
-        ours[round] = spent / ENQUEUES;
-        bare[round] = driver != NULL ? bench_driver_enqueue(driver, ENQUEUES) : 0;
-    }
-    bench_summarise(ours, ROUNDS, &out->ours);
-    bench_summarise(bare, ROUNDS, &bare_times);
-    out->limit = bare_times.median_ns;
-    out->note = out->ours.median_ns - bare_times.median_ns;
-done:
-    bench_driver_close(driver);
-    return status;
+    return bench_measure_launches(bench, of, issue, bench_driver_enqueue, ENQUEUES, 1024, out);
 }
 
 // ---- second start of a program -------------------------------------------------------------------

@@ -6,8 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "bench.h"
-
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 
@@ -150,6 +148,35 @@ double bench_driver_enqueue_each(struct bench_driver *driver, int count) {
     while (made > 0) clReleaseKernel(kernels[--made]);
     free(kernels);
     return result;
+}
+
+enum { ROUNDS = 101 };
+
+/// Only the enqueueing is timed; the device catches up between the rounds.
+cbk_status bench_measure_launches(struct bench *bench, const struct bench_case *of,
+                                  cbk_status (*issue)(struct bench *, const struct bench_case *),
+                                  double (*bare)(struct bench_driver *, int), int count,
+                                  size_t length, struct bench_result *out) {
+    double ours[ROUNDS], theirs[ROUNDS];
+    struct bench_times bare_times;
+    struct bench_driver *driver = bench_driver_open(bench->info.name, length);
+    cbk_status status = CBK_OK;
+    for (int round = -3; round < ROUNDS; round++) { // three to warm up
+        double start = bench_now_ns();
+        TRY(issue(bench, of));
+        double spent = bench_now_ns() - start;
+        TRY(cbk_sync(bench->stream));
+        if (round < 0) continue;
+        ours[round] = spent / count;
+        theirs[round] = driver != NULL ? bare(driver, count) : 0;
+    }
+    bench_summarise(ours, ROUNDS, &out->ours);
+    bench_summarise(theirs, ROUNDS, &bare_times);
+    out->limit = bare_times.median_ns;
+    out->note = out->ours.median_ns - bare_times.median_ns;
+done:
+    bench_driver_close(driver);
+    return status;
 }
 
 int bench_driver_probe(const char *device_name) {

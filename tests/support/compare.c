@@ -6,33 +6,29 @@
 #include <math.h>
 #include <string.h>
 
-struct float_format {
-    int bytes, exponent_bits, mantissa_bits;
-    bool has_infinity;
-};
-
-static bool format_of(cbk_dtype dtype, struct float_format *out) {
+bool test_float_format(cbk_dtype dtype, struct test_float_format *out) {
     switch (dtype) {
     case CBK_DTYPE_F64:
-        *out = (struct float_format){8, 11, 52, true};
+        *out = (struct test_float_format){8, 11, 52, true};
         return true;
     case CBK_DTYPE_F32:
     case CBK_DTYPE_FLEX32:
-        *out = (struct float_format){4, 8, 23, true};
+        *out = (struct test_float_format){4, 8, 23, true};
         return true;
     case CBK_DTYPE_F16:
-        *out = (struct float_format){2, 5, 10, true};
+        *out = (struct test_float_format){2, 5, 10, true};
         return true;
     case CBK_DTYPE_BF16:
-        *out = (struct float_format){2, 8, 7, true};
+        *out = (struct test_float_format){2, 8, 7, true};
         return true;
     case CBK_DTYPE_F8E4M3:
-        *out = (struct float_format){1, 4, 3, false};
+        *out = (struct test_float_format){1, 4, 3, false};
         return true;
     case CBK_DTYPE_F8E5M2:
-        *out = (struct float_format){1, 5, 2, true};
+        *out = (struct test_float_format){1, 5, 2, true};
         return true;
     default:
+        *out = (struct test_float_format){0};
         return false;
     }
 }
@@ -69,21 +65,21 @@ static uint64_t bits_of(const void *data, uint32_t size, int64_t i) {
     return bits;
 }
 
-static uint64_t magnitude_mask(const struct float_format *f) {
+static uint64_t magnitude_mask(const struct test_float_format *f) {
     return ((uint64_t)1 << (f->exponent_bits + f->mantissa_bits)) - 1;
 }
 
-static bool is_nan_pattern(const struct float_format *f, uint64_t bits) {
+static bool is_nan_pattern(const struct test_float_format *f, uint64_t bits) {
     uint64_t magnitude = bits & magnitude_mask(f);
     uint64_t top = (((uint64_t)1 << f->exponent_bits) - 1) << f->mantissa_bits;
     return f->has_infinity ? magnitude > top : magnitude == magnitude_mask(f);
 }
 
 double test_to_double(const void *data, cbk_dtype dtype, int64_t i) {
-    struct float_format f;
+    struct test_float_format f;
     uint32_t size = cbk_dtype_size(dtype);
     uint64_t bits = bits_of(data, size, i);
-    if (!format_of(dtype, &f)) {
+    if (!test_float_format(dtype, &f)) {
         if (dtype == CBK_DTYPE_I64) return (double)(int64_t)bits;
         if (dtype >= CBK_DTYPE_I32 && dtype <= CBK_DTYPE_I8)
             return (double)((int64_t)(bits << (64 - 8 * size)) >> (64 - 8 * size));
@@ -105,10 +101,10 @@ double test_to_double(const void *data, cbk_dtype dtype, int64_t i) {
 }
 
 int64_t test_ulps_between(const void *a, const void *b, cbk_dtype dtype, int64_t i) {
-    struct float_format f;
+    struct test_float_format f;
     uint32_t size = cbk_dtype_size(dtype);
     uint64_t x = bits_of(a, size, i), y = bits_of(b, size, i);
-    if (!format_of(dtype, &f)) {
+    if (!test_float_format(dtype, &f)) {
         if (x == y) return 0;
         double distance = fabs(test_to_double(a, dtype, i) - test_to_double(b, dtype, i));
         return distance < 1 ? 1 : distance > 1e18 ? INT64_MAX : (int64_t)distance;

@@ -4,6 +4,13 @@
 
 #include "device.h"
 
+struct test_float_format {
+    int bytes, exponent_bits, mantissa_bits;
+    bool has_infinity;
+};
+/// False, and all 0, for dtypes that are no floats.
+bool test_float_format(cbk_dtype dtype, struct test_float_format *out);
+
 enum test_closeness {
     TEST_BITS, ///< the same bytes, NaN payloads too
     TEST_ULPS  ///< NaN equals NaN, zeros are equal, else within the tolerance

@@ -1,6 +1,8 @@
 // random_data.c: elements by bit pattern, so that no conversion of the library is involved.
 
 #include "random_data.h"
+
+#include "compare.h"
 #include "support.h"
 
 #include <string.h>
@@ -24,47 +26,16 @@ uint64_t test_hash(const char *text) {
 
 // ---- floats ------------------------------------------------------------------------------------
 
-struct layout {
-    int exponent_bits, mantissa_bits;
-    bool has_infinity;
-};
-
-static bool float_layout(cbk_dtype dtype, struct layout *out) {
-    switch (dtype) {
-    case CBK_DTYPE_F64:
-        *out = (struct layout){11, 52, true};
-        return true;
-    case CBK_DTYPE_F32:
-    case CBK_DTYPE_FLEX32:
-        *out = (struct layout){8, 23, true};
-        return true;
-    case CBK_DTYPE_F16:
-        *out = (struct layout){5, 10, true};
-        return true;
-    case CBK_DTYPE_BF16:
-        *out = (struct layout){8, 7, true};
-        return true;
-    case CBK_DTYPE_F8E4M3:
-        *out = (struct layout){4, 3, false};
-        return true;
-    case CBK_DTYPE_F8E5M2:
-        *out = (struct layout){5, 2, true};
-        return true;
-    default:
-        *out = (struct layout){0};
-        return false;
-    }
-}
-
 /// sign, power of two, and the mantissa's bits below the leading one.
-static uint64_t compose(struct layout l, uint64_t sign, int exponent, uint64_t mantissa) {
+static uint64_t compose(struct test_float_format l, uint64_t sign, int exponent,
+                        uint64_t mantissa) {
     uint64_t bias = ((uint64_t)1 << (l.exponent_bits - 1)) - 1;
     uint64_t field = (uint64_t)((int64_t)bias + exponent);
     mantissa &= ((uint64_t)1 << l.mantissa_bits) - 1;
     return (sign << l.exponent_bits | field) << l.mantissa_bits | mantissa;
 }
 
-static uint64_t special_float(struct layout l, uint64_t *seed) {
+static uint64_t special_float(struct test_float_format l, uint64_t *seed) {
     uint64_t one = (uint64_t)1, sign = test_random(seed) & 1;
     uint64_t top = ((one << l.exponent_bits) - 1) << l.mantissa_bits; // infinity, if there is one
     uint64_t minus = sign << (l.exponent_bits + l.mantissa_bits);
@@ -98,14 +69,14 @@ static uint64_t special_float(struct layout l, uint64_t *seed) {
     }
 }
 
-static bool is_finite_pattern(struct layout l, uint64_t bits) {
+static bool is_finite_pattern(struct test_float_format l, uint64_t bits) {
     uint64_t exponent = bits >> l.mantissa_bits & (((uint64_t)1 << l.exponent_bits) - 1);
     uint64_t mantissa = bits & (((uint64_t)1 << l.mantissa_bits) - 1);
     if (exponent != ((uint64_t)1 << l.exponent_bits) - 1) return true;
     return !l.has_infinity && mantissa != ((uint64_t)1 << l.mantissa_bits) - 1;
 }
 
-static uint64_t edge_float(struct layout l, uint64_t *seed) {
+static uint64_t edge_float(struct test_float_format l, uint64_t *seed) {
     uint64_t sign = test_random(seed) & 1;
     switch (test_random_below(seed, 4)) {
     case 0:
@@ -119,7 +90,7 @@ static uint64_t edge_float(struct layout l, uint64_t *seed) {
     }
 }
 
-static uint64_t random_float(struct layout l, enum test_data kind, uint64_t *seed) {
+static uint64_t random_float(struct test_float_format l, enum test_data kind, uint64_t *seed) {
     uint64_t sign = test_random(seed) & 1, bits;
     switch (kind) {
     case TEST_EDGES:
@@ -247,8 +218,8 @@ static void fill_unique(void *data, uint32_t size, int64_t count, uint64_t *seed
 void test_fill(void *data, cbk_dtype dtype, int64_t count, enum test_data kind, int64_t bound,
                uint64_t *seed) {
     uint32_t size = cbk_dtype_size(dtype);
-    struct layout layout;
-    bool is_float = float_layout(dtype, &layout);
+    struct test_float_format layout;
+    bool is_float = test_float_format(dtype, &layout);
     bool is_bool = dtype == CBK_DTYPE_BOOL || dtype == CBK_DTYPE_BOOL32;
     if (kind == TEST_UNIQUE) {
         fill_unique(data, size, count, seed);
