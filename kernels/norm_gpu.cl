@@ -4,8 +4,7 @@
 //
 //   norm_rows     `items` work-items (a power of two) keep ROWS rows at a time in registers: N quads
 //                 of each, quad i * items + lane. GROUP / items such sets of rows share a group. With
-//                 two rows gamma and beta are read once for both. Sums go through a tree in local
-//                 memory.
+//                 two rows gamma and beta are read once for both.
 //   norm_long     rows of more than 4 * N * GROUP elements: a group per row, read once per pass
 //   norm_columns  the sums over rows of g and of g z, for the gradients of beta and gamma: a group
 //                 takes 64 columns of 256 rows
@@ -13,12 +12,16 @@
 //
 // Defines
 //   GROUP, N, ROWS  work-items of a group; quads of a work-item; 1 or 2 rows (gradients: 1)
+//   ONLY_<kernel>   which of them the program has
+//   ITEMS           `items`, where it is known; it is GROUP as a rule
+//   NVIDIA          see row_join.clh
 //   those of norm_ops.clh, types.clh (W is 4; ALIGNED: lengths, strides and offsets are multiples
 //   of 4) and axes.clh
 #include "types.clh"
 #include "axes.clh"
 #include "math.clh"
 #include "norm_ops.clh"
+#include "row_join.clh"
 
 typedef MATH(ACC) acc_t;
 typedef MATHV(ACC) accv_t;
@@ -54,29 +57,23 @@ static inline void store_quad(global STORAGE(X) *p, INDEX at, INDEX length, accv
 #endif
 }
 
-// v with 0 past the end of the row.
-static inline accv_t within(accv_t v, INDEX at, INDEX length) {
+static inline acc_t total(accv_t v) { return (v.s0 + v.s2) + (v.s1 + v.s3); }
+
+// sum and the squares of what d has within the row.
+static inline acc_t add_squares(acc_t sum, accv_t d, INDEX at, INDEX length) {
 #ifdef ALIGNED
-    return at < length ? v : (accv_t)0;
+    return at < length ? sum + total(d * d) : sum;
 #else
-    return (accv_t)(at < length ? v.s0 : 0, at + 1 < length ? v.s1 : 0, at + 2 < length ? v.s2 : 0,
-                    at + 3 < length ? v.s3 : 0);
+    const accv_t some = (accv_t)(at < length ? d.s0 : 0, at + 1 < length ? d.s1 : 0,
+                                 at + 2 < length ? d.s2 : 0, at + 3 < length ? d.s3 : 0);
+    return sum + total(some * some);
 #endif
 }
 
-static inline acc_t total(accv_t v) { return (v.s0 + v.s2) + (v.s1 + v.s3); }
-
-// Adds by halves the pairs of `items` neighbouring work-items; all of them get the result. Two
-// calls in a row need two arrays.
-static inline acc2_t join(local acc2_t *values, acc2_t value, int lane, int items) {
-    const int item = (int)get_local_id(0);
-    values[item] = value;
-    for (int h = items / 2; h > 0; h >>= 1) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (lane < h) values[item] += values[item + h];
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    return values[item - lane];
+#define ADD(a, b) ((a) + (b))
+DEFINE_JOIN(join, CAT(ACC, x2), ADD)
+static inline acc2_t join_rows(local acc2_t *values, const acc_t *sums, int items) {
+    return join(values, (acc2_t)(sums[0], sums[1]), items);
 }
 
 static inline acc_t of_row(acc2_t pair, int r) { return r == 0 ? pair.s0 : pair.s1; }
@@ -88,11 +85,21 @@ static inline acc_t of_row(acc2_t pair, int r) { return r == 0 ? pair.s0 : pair.
 #define GAMMA(at) ((accv_t)1)
 #endif
 #if HAS_BETA
-#define FORWARD(v, rstd, c, at) fma((v) * (rstd), c, load_quad(beta + args.beta_offset, at, length))
-#elif HAS_GAMMA
-#define FORWARD(v, rstd, c, at) ((v) * (rstd) * (c))
+#define BETA(at) load_quad(beta + args.beta_offset, at, length)
+#define FORWARD(v, rstd, c, b) fma((v) * (rstd), c, b)
 #else
-#define FORWARD(v, rstd, c, at) ((v) * (rstd))
+#define BETA(at) ((accv_t)0)
+#if HAS_GAMMA
+#define FORWARD(v, rstd, c, b) ((v) * (rstd) * (c))
+#else
+#define FORWARD(v, rstd, c, b) ((v) * (rstd))
+#endif
+#endif
+
+#if defined(ONLY_norm_rows)
+
+#ifndef ITEMS
+#define ITEMS ((int)args.items)
 #endif
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
@@ -101,9 +108,9 @@ norm_rows(global const STORAGE(X) *restrict x, global const STORAGE(X) *restrict
           global STORAGE(X) *restrict y, global acc2_t *restrict stats,
           const struct norm_args args, const acc_t eps) {
     local acc2_t odd[GROUP], even[GROUP];
-    const int items = (int)args.items, item = (int)get_local_id(0), lane = item % items;
+    const int items = ITEMS, item = (int)get_local_id(0), lane = item & (items - 1);
     const INDEX length = (INDEX)args.length, count = (INDEX)args.rows.count;
-    const INDEX first = ((INDEX)get_group_id(0) * (GROUP / items) + item / items) * ROWS;
+    const INDEX first = (((INDEX)get_group_id(0) * GROUP + item) >> popcount(items - 1)) * ROWS;
     const acc_t part = 1 / (acc_t)args.length;
     INDEX x_at[ROWS], y_at[ROWS];
     accv_t v[ROWS][N];
@@ -122,29 +129,27 @@ norm_rows(global const STORAGE(X) *restrict x, global const STORAGE(X) *restrict
 #pragma unroll
     for (int i = 0; i < N; i++) h[i] = load_quad(g + g_at, 4 * (i * items + lane), length);
 #endif
-    acc2_t mean = (acc2_t)0, rstd = (acc2_t)1, sums = (acc2_t)0;
+    acc2_t mean = (acc2_t)0, rstd = (acc2_t)1, sums;
 #if IS_CENTERED
+    acc_t plain[2] = {0, 0};
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
 #pragma unroll
-        for (int i = 0; i < N; i++)
-            sums += r == 0 ? (acc2_t)(total(v[r][i]), 0) : (acc2_t)(0, total(v[r][i]));
-    mean = join(odd, sums, lane, items) * part;
+        for (int i = 0; i < N; i++) plain[r] += total(v[r][i]);
+    mean = join_rows(odd, plain, items) * part;
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
 #pragma unroll
         for (int i = 0; i < N; i++) v[r][i] -= of_row(mean, r);
 #endif
 #if IS_SCALED
-    sums = (acc2_t)0;
+    acc_t squares[2] = {0, 0};
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
 #pragma unroll
-        for (int i = 0; i < N; i++) {
-            const accv_t d = within(v[r][i], 4 * (i * items + lane), length);
-            sums += r == 0 ? (acc2_t)(total(d * d), 0) : (acc2_t)(0, total(d * d));
-        }
-    rstd = 1 / sqrt(join(even, sums, lane, items) * part + eps);
+        for (int i = 0; i < N; i++)
+            squares[r] = add_squares(squares[r], v[r][i], 4 * (i * items + lane), length);
+    rstd = 1 / sqrt(join_rows(even, squares, items) * part + eps);
 #endif
 #if IS_BACKWARD
     sums = (acc2_t)0;
@@ -154,7 +159,7 @@ norm_rows(global const STORAGE(X) *restrict x, global const STORAGE(X) *restrict
         h[i] *= GAMMA(4 * (i * items + lane)); // 0 past the end, and so are the terms
         sums += (acc2_t)(total(TERM0(v[0][i], h[i])), total(TERM1(v[0][i], h[i])));
     }
-    sums = join(odd, sums, lane, items);
+    sums = join(odd, sums, items);
 #if IS_SCALED
     sums *= part;
     if (lane == 0 && first < count)
@@ -166,17 +171,20 @@ norm_rows(global const STORAGE(X) *restrict x, global const STORAGE(X) *restrict
         store_quad(y + y_at[0], 4 * (i * items + lane), length,
                    GRADIENT(CAT(EXPV_, ACC), v[0][i], h[i], rstd.s0, sums));
 #else
+    if (first >= count) return;
 #pragma unroll
     for (int i = 0; i < N; i++) {
         const INDEX at = 4 * (i * items + lane);
-        const accv_t c = GAMMA(at);
+        const accv_t c = GAMMA(at), b = BETA(at);
 #pragma unroll
         for (int r = 0; r < ROWS; r++)
-            if (first + r < count)
-                store_quad(y + y_at[r], at, length, FORWARD(v[r][i], of_row(rstd, r), c, at));
+            if (r == 0 || first + r < count)
+                store_quad(y + y_at[r], at, length, FORWARD(v[r][i], of_row(rstd, r), c, b));
     }
 #endif
 }
+
+#elif defined(ONLY_norm_long)
 
 #define EACH_QUAD for (INDEX at = 4 * item; at < length; at += 4 * GROUP)
 
@@ -196,15 +204,12 @@ norm_long(global const STORAGE(X) *restrict x, global const STORAGE(X) *restrict
     acc_t mean = 0, rstd = 1, sum = 0;
 #if IS_CENTERED
     EACH_QUAD sum += total(load_quad(from, at, length));
-    mean = join(odd, (acc2_t)(sum, 0), item, GROUP).s0 * part;
+    mean = join(odd, (acc2_t)(sum, 0), GROUP).s0 * part;
 #endif
 #if IS_SCALED
     sum = 0;
-    EACH_QUAD {
-        const accv_t d = within(load_quad(from, at, length) - mean, at, length);
-        sum += total(d * d);
-    }
-    rstd = 1 / sqrt(join(even, (acc2_t)(sum, 0), item, GROUP).s0 * part + eps);
+    EACH_QUAD sum = add_squares(sum, load_quad(from, at, length) - mean, at, length);
+    rstd = 1 / sqrt(join(even, (acc2_t)(sum, 0), GROUP).s0 * part + eps);
 #endif
 #if IS_BACKWARD
     global const STORAGE(X) *back = g + args.g_offset + axes_x(&args.g_rows, row);
@@ -214,7 +219,7 @@ norm_long(global const STORAGE(X) *restrict x, global const STORAGE(X) *restrict
         const accv_t h = load_quad(back, at, length) * GAMMA(at);
         sums += (acc2_t)(total(TERM0(z, h)), total(TERM1(z, h)));
     }
-    sums = join(odd, sums, item, GROUP);
+    sums = join(odd, sums, GROUP);
 #if IS_SCALED
     sums *= part;
     if (item == 0) stats[args.stats_offset + row] = (acc2_t)(mean, rstd);
@@ -227,10 +232,12 @@ norm_long(global const STORAGE(X) *restrict x, global const STORAGE(X) *restrict
 #else
     EACH_QUAD {
         const accv_t v = load_quad(from, at, length) - mean, c = GAMMA(at);
-        store_quad(to, at, length, FORWARD(v, rstd, c, at));
+        store_quad(to, at, length, FORWARD(v, rstd, c, BETA(at)));
     }
 #endif
 }
+
+#else // ONLY_norm_columns
 
 // ---- sums over rows -----------------------------------------------------------------------------
 
@@ -278,3 +285,5 @@ norm_columns(global const STORAGE(X) *restrict x, global const STORAGE(X) *restr
         to[length + at + k] = g_lanes[k];
     }
 }
+
+#endif

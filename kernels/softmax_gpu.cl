@@ -6,8 +6,7 @@
 // quiet_softmax counts one more element, a 0 that has no result.
 //
 //   softmax_rows  `items` work-items (a power of two) keep a row in registers: 4 * N elements each,
-//                 quad i * items + item. GROUP / items rows share a group. The maximum and the sum
-//                 go through a tree in local memory.
+//                 quad i * items + item. GROUP / items rows share a group.
 //   softmax_long  rows of more than 4 * N * GROUP elements: a group per row, which is read twice;
 //                 each work-item keeps a running maximum and the sum relative to it.
 // The order of additions depends on the row's length alone, for the host chooses N, GROUP and
@@ -19,11 +18,15 @@
 //   SIGN          empty or -: what x is taken with
 //   QUIET         quiet_softmax
 //   GROUP, N      work-items of a group; quads of a work-item
+//   ITEMS         `items`, where it is known; it is GROUP as a rule
+//   LONG          the program has softmax_long, else softmax_rows
+//   NVIDIA        see row_join.clh
 //   RUN           the axis has stride 1 in x and y, its length and all offsets are multiples of 4
 //   those of types.clh (W is 4, ALIGNED) and axes.clh
 #include "types.clh"
 #include "axes.clh"
 #include "math.clh"
+#include "row_join.clh"
 
 struct softmax_args {
     struct axes kept; // x and y strides; the count is the number of rows
@@ -36,9 +39,10 @@ struct softmax_args {
 typedef MATH(ACC) acc_t;
 typedef MATHV(ACC) accv_t;
 
-#define EXP_f32 exp_f32
+// of numbers up to 0
+#define EXP_f32 exp_falling_f32
 #define EXP_f64 exp
-#define EXPV_f32 exp_f32v
+#define EXPV_f32 exp_falling_f32v
 #define EXPV_f64 exp
 #define LOG_f32 log_f32
 #define LOG_f64 log
@@ -52,7 +56,7 @@ typedef MATHV(ACC) accv_t;
 #define LEAST -INFINITY
 #endif
 
-static inline acc_t larger(acc_t a, acc_t b) { return b > a ? b : a; }
+static inline acc_t larger(acc_t a, acc_t b) { return fmax(a, b); }
 static inline acc_t largest(accv_t v) { return larger(larger(v.s0, v.s2), larger(v.s1, v.s3)); }
 static inline acc_t total(accv_t v) { return (v.s0 + v.s2) + (v.s1 + v.s3); }
 
@@ -98,30 +102,22 @@ static inline void store_quad(global STORAGE(X) *y, const struct softmax_args *a
 #endif
 #endif
 
-// Joins by halves the values of `items` neighbouring work-items; all of them get the result.
-#define JOIN(NAME, EXPRESSION)                                                                     \
-    static inline acc_t NAME(local acc_t *values, acc_t value, int lane, int items) {              \
-        const int item = (int)get_local_id(0);                                                     \
-        values[item] = value;                                                                      \
-        for (int h = items / 2; h > 0; h >>= 1) {                                                  \
-            barrier(CLK_LOCAL_MEM_FENCE);                                                          \
-            if (lane < h) {                                                                        \
-                const acc_t a = values[item], b = values[item + h];                                \
-                values[item] = EXPRESSION;                                                         \
-            }                                                                                      \
-        }                                                                                          \
-        barrier(CLK_LOCAL_MEM_FENCE);                                                              \
-        return values[item - lane];                                                                \
-    }
-JOIN(join_maximum, larger(a, b))
-JOIN(join_sum, a + b)
+#define ADD(a, b) ((a) + (b))
+DEFINE_JOIN(join_maximum, ACC, larger)
+DEFINE_JOIN(join_sum, ACC, ADD)
+
+#ifndef ITEMS
+#define ITEMS ((int)args.items)
+#endif
+
+#ifndef LONG
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 softmax_rows(global const STORAGE(X) *restrict x, global STORAGE(X) *restrict y,
              const struct softmax_args args) {
     local acc_t maxima[GROUP], sums[GROUP];
-    const int items = (int)args.items, item = (int)get_local_id(0), lane = item % items;
-    const INDEX row = (INDEX)get_group_id(0) * (GROUP / items) + item / items;
+    const int items = ITEMS, item = (int)get_local_id(0), lane = item & (items - 1);
+    const INDEX row = ((INDEX)get_group_id(0) * GROUP + item) >> popcount(items - 1);
     const bool exists = row < args.kept.count;
     INDEX x_at, y_at;
     axes_offsets(&args.kept, exists ? row : 0, &x_at, &y_at);
@@ -133,7 +129,7 @@ softmax_rows(global const STORAGE(X) *restrict x, global STORAGE(X) *restrict y,
     acc_t most = LEAST, sum = 0;
 #pragma unroll
     for (int i = 0; i < N; i++) most = larger(most, largest(v[i]));
-    most = join_maximum(maxima, most, lane, items);
+    most = join_maximum(maxima, most, items);
 #pragma unroll
     for (int i = 0; i < N; i++) {
 #if IS_LOG
@@ -143,7 +139,7 @@ softmax_rows(global const STORAGE(X) *restrict x, global STORAGE(X) *restrict y,
         sum += total(v[i]);
 #endif
     }
-    sum = join_sum(sums, sum, lane, items);
+    sum = join_sum(sums, sum, items);
     if (!exists) return;
     const acc_t factor = FACTOR(sum, most);
     global STORAGE(X) *to = y + args.y_offset + y_at;
@@ -151,6 +147,8 @@ softmax_rows(global const STORAGE(X) *restrict x, global STORAGE(X) *restrict y,
     for (int i = 0; i < N; i++)
         store_quad(to, &args, i * items + lane, RESULT(v[i], v[i], most, factor));
 }
+
+#else
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 softmax_long(global const STORAGE(X) *restrict x, global STORAGE(X) *restrict y,
@@ -170,8 +168,8 @@ softmax_long(global const STORAGE(X) *restrict x, global STORAGE(X) *restrict y,
         if (most > -INFINITY) sum = sum * EXP(before - most) + total(EXPV(v - most));
         else if (any(isnan(v))) sum = NAN;
     }
-    const acc_t row_most = join_maximum(maxima, most, item, GROUP);
-    sum = join_sum(sums, most > -INFINITY ? sum * EXP(most - row_most) : sum, item, GROUP);
+    const acc_t row_most = join_maximum(maxima, most, GROUP);
+    sum = join_sum(sums, most > -INFINITY ? sum * EXP(most - row_most) : sum, GROUP);
     const acc_t factor = FACTOR(sum, row_most);
     global STORAGE(X) *to = y + args.y_offset + y_at;
     for (INDEX quad = item; quad < quads; quad += GROUP) {
@@ -179,3 +177,5 @@ softmax_long(global const STORAGE(X) *restrict x, global STORAGE(X) *restrict y,
         store_quad(to, &args, quad, RESULT(v, EXPV(v - row_most), row_most, factor));
     }
 }
+
+#endif // LONG

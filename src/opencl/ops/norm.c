@@ -164,12 +164,14 @@ static cbk_status run_gpu(struct normalisation *n) {
                                          n->stream->device->caps->max_work_group, &program->shape);
     program->is_aligned = is_aligned(n);
     program->has_index64 = is_long(n);
+    program->is_nvidia = n->stream->device->caps->is_nvidia;
     if (!fits) {
-        program->shape = (struct cbk_ocl_norm_shape){0, GROUP, 1, 1};
+        program->shape = cbk_ocl_norm_loop;
         return launch_rows(n, "norm_long", args->rows.count);
     }
     const int64_t quads = cbk_ocl_divide_up(args->length, 4 * (int64_t)program->shape.quads);
     args->items = cbk_ocl_clamp(cbk_ocl_power_of_two(quads), 1, program->shape.group);
+    program->has_group = args->items == program->shape.group;
     const int64_t rows = program->shape.group / args->items * (int64_t)program->shape.rows;
     return launch_rows(n, "norm_rows", cbk_ocl_divide_up(args->rows.count, rows));
 }
@@ -193,7 +195,10 @@ done:
 // ---- gradients of gamma and beta ----------------------------------------------------------------
 
 static cbk_status launch_columns(struct normalisation *n, struct cbk_rt_block *partials) {
-    const struct cbk_rt_spec spec = cbk_ocl_norm_spec(&n->program, "norm_columns");
+    struct cbk_ocl_norm_program program = n->program;
+    program.has_gamma = program.has_group = program.is_nvidia = false;
+    program.shape = cbk_ocl_norm_loop;
+    const struct cbk_rt_spec spec = cbk_ocl_norm_spec(&program, "norm_columns");
     const int64_t width = n->program.is_gpu ? COLUMNS_GPU : COLUMNS_CPU;
     const size_t local = n->program.is_gpu ? GROUP : 1;
     const int64_t groups = n->args.chunks * cbk_ocl_divide_up(n->args.length, width);

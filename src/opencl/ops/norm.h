@@ -26,11 +26,15 @@ struct cbk_ocl_norm_program {
     uint32_t kind; ///< CBK_OCL_NORM_*
     bool is_gpu, is_aligned, has_index64, has_gamma, has_beta;
     cbk_dtype x;
-    uint32_t lanes;                  ///< CPU form
-    struct cbk_ocl_norm_shape shape; ///< GPU form
+    uint32_t lanes; ///< CPU form
+    // GPU form
+    bool is_nvidia;
+    bool has_group; ///< a set of rows has the group of its own
+    struct cbk_ocl_norm_shape shape;
 };
 
 // norm_program.c
+extern const struct cbk_ocl_norm_shape cbk_ocl_norm_loop; ///< of norm_long and norm_columns
 cbk_dtype cbk_ocl_norm_arithmetic(cbk_dtype x);
 uint32_t cbk_ocl_norm_lanes(uint32_t float_lanes, cbk_dtype x);
 /// False if rows are too long for registers.

@@ -3,6 +3,8 @@
 
 #include "pointwise.h"
 
+#include <string.h>
+
 // clang-format off
 static const struct {
     const char *formula;
@@ -26,7 +28,7 @@ static const struct {
 #define NARROW(rows)                                                                               \
     {                                                                                              \
         {64, 256, 1, 1}, {1024, 128, 2, 1}, {2048, 128, 4, 1}, {4096, 256, 4, 1},                  \
-            {8192, 512, 4, 1}, {16384, 1024, 4, rows},                                             \
+            {8192, 512, 4, 1}, {16384, 512, 8, 1},                                                 \
     }
 #define WIDE(rows)                                                                                 \
     {                                                                                              \
@@ -35,6 +37,8 @@ static const struct {
     }
 static const struct cbk_ocl_norm_shape shapes[2][2][SHAPES] = {{NARROW(2), NARROW(1)},
                                                                {WIDE(2), WIDE(1)}};
+
+const struct cbk_ocl_norm_shape cbk_ocl_norm_loop = {0, 256, 1, 1};
 
 cbk_dtype cbk_ocl_norm_arithmetic(cbk_dtype x) {
     return x == CBK_DTYPE_F64 ? CBK_DTYPE_F64 : CBK_DTYPE_F32;
@@ -59,6 +63,11 @@ bool cbk_ocl_norm_shape(const struct cbk_ocl_norm_program *program, int64_t leng
     return false;
 }
 
+/// A program of the GPU form has one kernel: compilers pay for all they get.
+static uint64_t entry_number(const char *entry) {
+    return strcmp(entry, "norm_rows") == 0 ? 0 : strcmp(entry, "norm_long") == 0 ? 1 : 2;
+}
+
 static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines) {
     const struct cbk_ocl_norm_program *program = spec->context;
     const char *word = cbk_ocl_dtype_word(program->x);
@@ -74,13 +83,18 @@ static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines
     cbk_rt_text_add(defines, " -DW=4 -DGROUP=%u -DN=%u -DROWS=%u -DINDEX=%s",
                     (unsigned)program->shape.group, (unsigned)program->shape.quads,
                     (unsigned)program->shape.rows, program->has_index64 ? "long" : "int");
+    cbk_rt_text_add(defines, " -DONLY_%s", spec->entry);
     if (program->is_aligned) cbk_rt_text_add(defines, " -DALIGNED");
+    if (program->has_group) cbk_rt_text_add(defines, " -DITEMS=GROUP");
+    if (program->is_nvidia) cbk_rt_text_add(defines, " -DNVIDIA");
 }
 
 struct cbk_rt_spec cbk_ocl_norm_spec(const struct cbk_ocl_norm_program *program,
                                      const char *entry) {
     const uint64_t flags = (uint64_t)program->is_aligned | (uint64_t)program->has_index64 << 1 |
-                           (uint64_t)program->has_gamma << 2 | (uint64_t)program->has_beta << 3;
+                           (uint64_t)program->has_gamma << 2 | (uint64_t)program->has_beta << 3 |
+                           (uint64_t)program->has_group << 4 | (uint64_t)program->is_nvidia << 5 |
+                           (program->is_gpu ? entry_number(entry) : 0) << 6;
     return (struct cbk_rt_spec){
         .source = program->is_gpu ? &cbk_kernel_norm_gpu : &cbk_kernel_norm_cpu,
         .entry = entry,
@@ -100,8 +114,9 @@ struct visit {
     struct cbk_ocl_norm_program program;
 };
 
-static void visit_program(const struct visit *visit, const struct cbk_ocl_norm_program *program) {
-    const struct cbk_rt_spec spec = cbk_ocl_norm_spec(program, "norm_rows");
+static void visit_program(const struct visit *visit, const struct cbk_ocl_norm_program *program,
+                          const char *entry) {
+    const struct cbk_rt_spec spec = cbk_ocl_norm_spec(program, entry);
     visit->visit(visit->user_data, &spec);
 }
 
@@ -110,18 +125,24 @@ static void visit_forms(const struct visit *visit, struct cbk_ocl_norm_program p
     program.has_index64 = true;
     for (size_t i = 0; i < sizeof float_lanes / sizeof *float_lanes; i++) {
         program.lanes = cbk_ocl_norm_lanes(float_lanes[i], program.x);
-        visit_program(visit, &program);
+        visit_program(visit, &program, "norm_rows");
     }
+    const bool has_columns = kinds[program.kind].takes_gamma && kinds[program.kind].is_backward;
     program.lanes = 0;
     program.is_gpu = true;
-    for (int i = 0; i <= SHAPES; i++)
-        for (int form = 0; form < 4; form++) {
-            program.is_aligned = (form & 1) != 0;
-            program.has_index64 = (form & 2) != 0;
-            program.shape = i < SHAPES ? shapes_of(&program)[i]
-                                       : (struct cbk_ocl_norm_shape){0, 256, 1, 1}; // norm_long
-            visit_program(visit, &program);
+    for (int form = 0; form < 4; form++) {
+        program.is_aligned = program.is_nvidia = (form & 1) != 0;
+        program.has_index64 = (form & 2) != 0;
+        for (int i = 0; i < SHAPES; i++) {
+            program.shape = shapes_of(&program)[i];
+            program.has_group = program.shape.length > 64;
+            visit_program(visit, &program, "norm_rows");
         }
+        program.has_group = false;
+        program.shape = cbk_ocl_norm_loop;
+        visit_program(visit, &program, "norm_long");
+        if (has_columns && !program.has_gamma) visit_program(visit, &program, "norm_columns");
+    }
 }
 
 static void visit_dtype(void *context, cbk_dtype dtype) {

@@ -22,10 +22,14 @@ struct gpu_args {
 // ---- programs -----------------------------------------------------------------------------------
 
 struct program {
-    bool is_log, is_min, is_quiet, is_gpu, is_run, has_index64;
+    bool is_log, is_min, is_quiet, is_gpu, has_index64;
     cbk_dtype x;
-    uint32_t lanes;        ///< CPU form
-    uint32_t group, quads; ///< GPU form
+    uint32_t lanes; ///< CPU form
+    // GPU form
+    bool is_nvidia, is_run;
+    bool is_long;   ///< rows that registers do not hold
+    bool has_group; ///< a row has the group of its own
+    uint32_t group, quads;
 };
 
 static const char *arithmetic(cbk_dtype dtype) {
@@ -46,12 +50,16 @@ static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines
     cbk_rt_text_add(defines, " -DW=4 -DGROUP=%u -DN=%u -DINDEX=%s", (unsigned)program->group,
                     (unsigned)program->quads, program->has_index64 ? "long" : "int");
     if (program->is_run) cbk_rt_text_add(defines, " -DRUN -DALIGNED");
+    if (program->is_long) cbk_rt_text_add(defines, " -DLONG");
+    if (program->has_group) cbk_rt_text_add(defines, " -DITEMS=GROUP");
+    if (program->is_nvidia) cbk_rt_text_add(defines, " -DNVIDIA");
 }
 
 static struct cbk_rt_spec make_spec(const struct program *program, const char *entry) {
     uint64_t flags = (uint64_t)program->is_log | (uint64_t)program->is_run << 1 |
                      (uint64_t)program->has_index64 << 2 | (uint64_t)program->is_min << 3 |
-                     (uint64_t)program->is_quiet << 7;
+                     (uint64_t)program->is_long << 4 | (uint64_t)program->has_group << 5 |
+                     (uint64_t)program->is_nvidia << 6 | (uint64_t)program->is_quiet << 7;
     return (struct cbk_rt_spec){
         .source = program->is_gpu ? &cbk_kernel_softmax_gpu : &cbk_kernel_softmax_cpu,
         .entry = entry,
@@ -156,16 +164,15 @@ static cbk_status softmax_rows_gpu(struct cbk_ocl_stream *stream, struct program
                       cbk_ocl_axes_are_aligned_y(&args.kept, 4);
     const struct shape *shape =
         find_shape(program->x, args.length, stream->device->caps->max_work_group);
-    const bool fits = shape != NULL;
-    if (!fits) shape = &long_shape;
+    program->is_nvidia = stream->device->caps->is_nvidia;
+    program->is_long = shape == NULL;
+    if (shape == NULL) shape = &long_shape;
     program->group = shape->group;
     program->quads = shape->quads;
-    args.items =
-        fits ? cbk_ocl_clamp(
-                   cbk_ocl_power_of_two(cbk_ocl_divide_up(args.length, 4 * (int64_t)shape->quads)),
-                   1, shape->group)
-             : (int64_t)shape->group;
-    return launch(stream, program, fits ? "softmax_rows" : "softmax_long",
+    const int64_t share = cbk_ocl_divide_up(args.length, 4 * (int64_t)shape->quads);
+    args.items = cbk_ocl_clamp(cbk_ocl_power_of_two(share), 1, shape->group);
+    program->has_group = args.items == shape->group;
+    return launch(stream, program, program->is_long ? "softmax_long" : "softmax_rows",
                   cbk_ocl_divide_up(args.kept.count, (int64_t)shape->group / args.items), x, y,
                   &args, sizeof args);
 }
@@ -228,32 +235,41 @@ struct visit {
     bool is_log, is_min, is_quiet;
 };
 
-static void visit_program(const struct visit *visit, const struct program *program) {
-    struct cbk_rt_spec spec = make_spec(program, "softmax_rows");
+static void visit_program(const struct visit *visit, struct program program) {
+    program.is_log = visit->is_log;
+    program.is_min = visit->is_min;
+    program.is_quiet = visit->is_quiet;
+    const char *entry = program.is_long ? "softmax_long" : "softmax_rows";
+    const struct cbk_rt_spec spec = make_spec(&program, entry);
     visit->visit(visit->user_data, &spec);
+}
+
+static void visit_shape(const struct visit *visit, struct program program,
+                        const struct shape *shape) {
+    program.is_gpu = true;
+    program.is_long = shape == &long_shape;
+    program.group = shape->group;
+    program.quads = shape->quads;
+    program.has_group = shape->length > 64;
+    for (int form = 0; form < 4; form++) {
+        program.is_run = program.is_nvidia = (form & 1) != 0;
+        program.has_index64 = (form & 2) != 0;
+        visit_program(visit, program);
+    }
 }
 
 static void visit_dtype(void *context, cbk_dtype dtype) {
     const struct visit *visit = context;
     const uint32_t float_lanes[] = {4, 8, 16};
-    for (size_t i = 0; i < sizeof float_lanes / sizeof *float_lanes; i++)
-        visit_program(visit, &(struct program){.is_log = visit->is_log,
-                                               .is_min = visit->is_min,
-                                               .is_quiet = visit->is_quiet,
-                                               .x = dtype,
-                                               .lanes = cpu_lanes(float_lanes[i], dtype)});
+    struct program program = {.x = dtype};
+    for (size_t i = 0; i < sizeof float_lanes / sizeof *float_lanes; i++) {
+        program.lanes = cpu_lanes(float_lanes[i], dtype);
+        visit_program(visit, program);
+    }
+    program.lanes = 0;
     const struct shape *shapes = dtype == CBK_DTYPE_F64 ? wide_shapes : narrow_shapes;
-    for (int i = 0; i < SHAPES; i++)
-        for (int form = 0; form < 4; form++)
-            visit_program(visit, &(struct program){.is_log = visit->is_log,
-                                                   .is_min = visit->is_min,
-                                                   .is_quiet = visit->is_quiet,
-                                                   .is_gpu = true,
-                                                   .is_run = (form & 1) != 0,
-                                                   .has_index64 = (form & 2) != 0,
-                                                   .x = dtype,
-                                                   .group = shapes[i].group,
-                                                   .quads = shapes[i].quads});
+    for (int i = 0; i < SHAPES; i++) visit_shape(visit, program, &shapes[i]);
+    visit_shape(visit, program, &long_shape);
 }
 
 void cbk_ocl_softmax_programs(cbk_ocl_program_visitor visit, void *user_data) {
