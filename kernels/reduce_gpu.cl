@@ -5,7 +5,8 @@
 // that of reduce_ops.clh: 16 neighbouring work-items (a unit) take one block, each of them 4 lanes.
 // Ways of walking:
 //   reduce_row      the reduced axes are one contiguous run, aligned to 4 elements: each work-item
-//                   loads 4 elements at a time, 16 times
+//                   loads 4 elements at a time, 16 times. Argmax and argmin give the same in any
+//                   order: the value first, then its place
 //   reduce_any      any view: the same units, one element at a time, neighbours side by side
 //   reduce_column   the innermost kept axis is contiguous: 8 work-items side by side load 4 columns
 //                   each, 32 of these rows of work-items share the lanes; a group does one block
@@ -14,7 +15,10 @@
 // Rows of fewer than 16 blocks share a group; longer ones are walked in steps of 16 blocks, and the
 // longest are cut into chunks of such steps.
 //
-// Defines: those of reduce_ops.clh (W is 4) and axes.clh.
+// Defines
+//   ONLY_<kernel>   which of them the program has
+//   ROW_GROUP       work-items of a group of reduce_row for argmax and argmin: 256 or 512
+//   those of reduce_ops.clh (W is 4) and axes.clh
 #include "types.clh"
 #include "axes.clh"
 #include "reduce_ops.clh"
@@ -91,14 +95,23 @@ static inline acc_t load_at(global const STORAGE(X) *x, const struct axes *reduc
 static inline statev load_lanes(global const STORAGE(X) *x, const struct axes *reduced, INDEX r,
                                 INDEX end, int lane, long parameter) {
     leafv s = empty_leafv();
+#define PART(k, PLACE)                                                                             \
+    {                                                                                              \
+        const INDEX i = r + k + lane;                                                              \
+        if (i >= end) break;                                                                       \
+        const accv_t v = (accv_t)(PLACE(i), PLACE(i + UNIT), PLACE(i + 2 * UNIT),                  \
+                                  PLACE(i + 3 * UNIT));                                            \
+        s = leaf_part(s, v, STRIDES + (k + lane), STRIDES < (int)min(end - i, (INDEX)LANES));      \
+    }
+#define ON_LINE(i) ((i) < end ? load_acc(x + (i) * step) : (acc_t)(IDENTITY))
+#define ANYWHERE(i) load_at(x, reduced, i, end)
+    if (reduced->rank == 1) {
+        const INDEX step = (INDEX)reduced->x[0];
 #pragma unroll 4
-    for (int k = 0; k < BLOCK; k += LANES) {
-        const INDEX i = r + k + lane;
-        if (i >= end) break;
-        accv_t v = (accv_t)(load_at(x, reduced, i, end), load_at(x, reduced, i + UNIT, end),
-                            load_at(x, reduced, i + 2 * UNIT, end),
-                            load_at(x, reduced, i + 3 * UNIT, end));
-        s = leaf_part(s, v, STRIDES + (k + lane), STRIDES < (int)min(end - i, (INDEX)LANES));
+        for (int k = 0; k < BLOCK; k += LANES) PART(k, ON_LINE)
+    } else { // the walk over axes is long
+#pragma unroll 1
+        for (int k = 0; k < BLOCK; k += LANES) PART(k, ANYWHERE)
     }
     return leaf_end(s);
 }
@@ -161,36 +174,140 @@ static inline statev load_lanes(global const STORAGE(X) *x, const struct axes *r
     JOIN_UNIT(join, states)                                                                        \
     if (in_unit == 0) units[unit] = states[item];
 
-// A work-item's vector is 4 neighbouring lanes: vectors are joined before their lanes are, but for
-// argmax and argmin, which give the same in any order.
+// A work-item's vector is 4 neighbouring lanes: vectors are joined before their lanes are.
 #if IS_ARG
-#define LOAD_RUN(r)                                                                                \
-    LOAD_STATES(r, load_quads(row + r, (int)min((INDEX)BLOCK, end - r), in_unit * W,               \
-                              args.parameter))
-#else
+#elif defined(FIELDS)
+#define VECTORS GROUP
 #define LOAD_RUN(r)                                                                                \
     vectors[item] = has_elements ? load_quads(row + r, (int)min((INDEX)BLOCK, end - r),            \
                                               in_unit * W, args.parameter)                         \
                                  : empty_statev();                                                 \
     JOIN_UNIT(joinv, vectors)                                                                      \
     if (in_unit == 0) units[unit] = fold_state(vectors[item], r);
+#else
+// Numbers: 4 work-items of each unit take a lane of its 16 vectors each. A gap between the units
+// keeps them from the same banks.
+#define VECTORS (GROUP + GROUP / UNIT)
+#define LOAD_RUN(r)                                                                                \
+    vectors[item + unit] = has_elements                                                            \
+                               ? load_quads(row + r, (int)min((INDEX)BLOCK, end - r),              \
+                                            in_unit * W, args.parameter)                           \
+                               : empty_statev();                                                   \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                                  \
+    if (item < W * (GROUP / UNIT))                                                                 \
+        lanes[item] = join_lane((local const state *)(vectors + item / W * (UNIT + 1)) + item % W); \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                                  \
+    if (item < GROUP / UNIT) units[item] = FOLD(CAT(vload, W)(item, lanes));
+
+// By halves: 0 with 8, 4 with 12, ...
+#define JOINED2(i) join(lane[(i) * W], lane[((i) + 8) * W])
+#define JOINED4(i) join(JOINED2(i), JOINED2((i) + 4))
+#define JOINED8(i) join(JOINED4(i), JOINED4((i) + 2))
+static inline state join_lane(local const state *lane) { return join(JOINED8(0), JOINED8(1)); }
 #endif
 
 #define LOAD_ANY(r)                                                                                \
     LOAD_STATES(r, load_lanes(row, &args.reduced, r, end, in_unit, args.parameter))
 
+#if defined(ONLY_reduce_row) && IS_ARG
+
+// The value comes first: only work-items that hold the row's look for its place. A NaN leads.
+#define ORDER CAT(ORDER_, OP)
+#if IS_FLOAT
+#define LEADING(a, b) (ORDER(a, b) | ((a) == (b)) | isnan(a) ? (a) : (b))
+#else
+#define LEADING(a, b) COMBINE(a, b)
+#endif
+#define AHEAD 8 // loads under way at a time
+
+static inline acc_t leading_value(global const STORAGE(X) *row, INDEX from, INDEX stop,
+                                  INDEX step) {
+    accv_t most = (accv_t)(IDENTITY);
+    INDEX i = from;
+    for (; i + (AHEAD - 1) * step < stop; i += AHEAD * step) {
+        accv_t v[AHEAD];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) v[k] = load_accv(row + i + k * step);
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) most = LEADING(most, v[k]);
+    }
+#pragma unroll 1
+    for (; i < stop; i += step) {
+        const accv_t v = load_accv(row + i);
+        most = LEADING(most, v);
+    }
+    return LEADING(LEADING(most.s0, most.s1), LEADING(most.s2, most.s3));
+}
+
+// The first of these places with such a value, relative to `begin`; there is one.
+static inline uint find_value(global const STORAGE(X) *row, INDEX begin, INDEX from, INDEX stop,
+                              INDEX step, acc_t value) {
+    const accv_t values = (accv_t)value;
+    uint lane = 0;
+#pragma unroll 1
+    for (INDEX i = from; i < stop; i += step) {
+        const accv_t v = load_accv(row + i);
+        if (!any(SAME(v, values))) continue;
+        lane = SAME(v.s0, value) ? 0 : SAME(v.s1, value) ? 1 : SAME(v.s2, value) ? 2 : 3;
+        return (uint)(i - begin) + lane;
+    }
+    return FAR;
+}
+
+#ifndef ITEMS
+#define ITEMS (ROW_GROUP / (GROUP / UNIT) * (int)args.blocks_per_step)
+#endif
+
+// A row's work-items, `items` of them, take quads side by side. A chunk has less than 2^31 elements.
+kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void
+reduce_row(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y,
+           global STORAGE(Z) *restrict z, global state *restrict partials,
+           const struct reduce_args args) {
+    local acc_t values[ROW_GROUP];
+    local uint places[GROUP / UNIT];
+    const int item = (int)get_local_id(0), items = ITEMS;
+    const int lane = item & (items - 1), bits = popcount(items - 1), row_here = item >> bits;
+    const INDEX group = (INDEX)get_group_id(0), chunks = (INDEX)args.chunks;
+    const INDEX row_group = chunks == 1 ? group : group / chunks;
+    const INDEX chunk = group - row_group * chunks, step = 4 * items;
+    const INDEX result = row_group * (ROW_GROUP >> bits) + row_here;
+    const INDEX begin = chunk * ((INDEX)args.blocks_per_chunk * BLOCK), from = begin + 4 * lane;
+    const INDEX stop = (INDEX)min(args.reduced.count, (long)begin + args.blocks_per_chunk * BLOCK);
+    const bool exists = result < args.kept.count;
+    global const STORAGE(X) *row = x + args.x_offset + (exists ? axes_x(&args.kept, result) : 0);
+
+    const acc_t own = leading_value(row, from, exists ? stop : from, step);
+    values[item] = own;
+    if (lane == 0) places[row_here] = FAR;
+    for (int h = items / 2; h > 0; h >>= 1) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (lane < h) values[item] = LEADING(values[item], values[item + h]);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const acc_t value = values[item - lane];
+    if (exists && from < stop && SAME(own, value))
+        atomic_min(&places[row_here], find_value(row, begin, from, stop, step, value));
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (lane > 0 || !exists) return;
+    const long place = (long)begin + places[row_here];
+    emit(&args, y, z, partials, result, chunk, (state){load_acc(row + place), place});
+}
+
+#elif defined(ONLY_reduce_row)
+
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 reduce_row(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y,
            global STORAGE(Z) *restrict z, global state *restrict partials,
            const struct reduce_args args) {
-#if IS_ARG
-    local state states[GROUP];
-#else
-    local statev vectors[GROUP];
+    local statev vectors[VECTORS];
+#ifndef FIELDS
+    local state lanes[W * (GROUP / UNIT)];
 #endif
     local state units[GROUP / UNIT];
     WALK_STEPS(LOAD_RUN)
 }
+
+#elif defined(ONLY_reduce_any)
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 reduce_any(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y,
@@ -201,6 +318,8 @@ reduce_any(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y,
     WALK_STEPS(LOAD_ANY)
 }
 
+#elif defined(ONLY_reduce_column)
+
 // ---- columns ------------------------------------------------------------------------------------
 
 #define QUADS 8
@@ -210,16 +329,28 @@ static inline accv_t load_columns(global const STORAGE(X) *p, int left) {
     return left >= W ? load_accv(p) : load_acc_part(p, left);
 }
 
-// One lane of the block for 4 columns.
-static inline statev column_lane(global const STORAGE(X) *x, const struct axes *reduced, INDEX r,
-                                 INDEX end, int lane, int left, long parameter) {
+// One lane of the block for 4 columns; x is at its first row.
+static inline statev column_lane(global const STORAGE(X) *x, INDEX step, INDEX r, INDEX end,
+                                 int lane, int left, long parameter) {
     if (r + lane >= end) return empty_statev();
-    leafv s = leaf_start(load_columns(x + axes_x(reduced, r + lane), left), (placev_t)lane);
+    leafv s = leaf_start(load_columns(x + (r + lane) * step, left), (placev_t)lane);
 #pragma unroll 8
     for (int k = LANES; k < BLOCK; k += LANES) {
         if (r + lane + k >= end) break;
-        s = leaf_next(s, load_columns(x + axes_x(reduced, r + lane + k), left),
-                      (placev_t)(lane + k));
+        s = leaf_next(s, load_columns(x + (r + lane + k) * step, left), (placev_t)(lane + k));
+    }
+    return leaf_end(s);
+}
+
+// The same where rows are anywhere: the walk over axes is long.
+static inline statev column_walk(global const STORAGE(X) *x, const struct axes *reduced, INDEX r,
+                                 INDEX end, int lane, int left, long parameter) {
+    leafv s = empty_leafv();
+#pragma unroll 1
+    for (int k = 0; k < BLOCK; k += LANES) {
+        if (r + lane + k >= end) break;
+        const accv_t v = load_columns(x + axes_x(reduced, r + lane + k), left);
+        s = k == 0 ? leaf_start(v, (placev_t)lane) : leaf_next(s, v, (placev_t)(lane + k));
     }
     return leaf_end(s);
 }
@@ -243,8 +374,18 @@ reduce_column(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y
     statev s = empty_statev();
     if (left > 0) {
         global const STORAGE(X) *from = x + args.x_offset + axes_x(&args.kept, first);
-        s = joinv(column_lane(from, &args.reduced, r, end, lane, left, args.parameter),
-                  column_lane(from, &args.reduced, r, end, lane + ROWS, left, args.parameter));
+        if (args.reduced.rank == 1) {
+            const INDEX step = (INDEX)args.reduced.x[0];
+            s = joinv(column_lane(from, step, r, end, lane, left, args.parameter),
+                      column_lane(from, step, r, end, lane + ROWS, left, args.parameter));
+        } else {
+#pragma unroll 1
+            for (int k = 0; k < LANES; k += ROWS) {
+                const statev next = column_walk(from, &args.reduced, r, end, lane + k, left,
+                                                args.parameter);
+                s = k == 0 ? next : joinv(s, next);
+            }
+        }
     }
     states[item] = s;
     for (int h = ROWS / 2; h > 0; h >>= 1) {
@@ -261,6 +402,8 @@ reduce_column(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y
             emit(&args, y, z, partials, first + c, 0, result);
     }
 }
+
+#elif defined(ONLY_reduce_short)
 
 // ---- few elements -------------------------------------------------------------------------------
 
@@ -314,6 +457,8 @@ reduce_short(global const STORAGE(X) *restrict x, global STORAGE(Y) *restrict y,
     store_result(y + args.y_offset + y_offset, z + args.z_offset + y_offset, s, args.reduced.count,
                  args.parameter);
 }
+
+#else // ONLY_reduce_combine
 
 // ---- joining chunks -----------------------------------------------------------------------------
 
@@ -369,3 +514,5 @@ reduce_combine(global const state *restrict partials, global STORAGE(Y) *restric
         finish(&args, y, z, result, states[item]);
     }
 }
+
+#endif

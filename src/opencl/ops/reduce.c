@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define BLOCK 1024 ///< elements of a block
-#define GROUP 256  ///< work-items of a group, GPU form
+#define GROUP CBK_OCL_REDUCE_GROUP
 #define GROUP_BLOCKS 16
 #define TILE_COLUMNS 512 ///< of reduce_column, CPU form
 #define GROUP_COLUMNS 32 ///< of reduce_column, GPU form
@@ -118,6 +118,8 @@ static void plan_rows(struct reduction *r, const struct cbk_rt_caps *caps) {
     struct reduce_args *args = &r->args;
     int64_t blocks = block_count(r);
     args->tail = cbk_ocl_clamp(cbk_ocl_power_of_two(blocks), 1, GROUP_BLOCKS);
+    r->program.group = caps->max_work_group >= 2 * GROUP ? 2 * GROUP : GROUP;
+    r->program.has_group = args->tail == GROUP_BLOCKS;
     int64_t row_groups = cbk_ocl_divide_up(args->kept.count, GROUP_BLOCKS / args->tail);
     int64_t steps = cbk_ocl_divide_up(blocks, args->tail);
     int64_t wanted = 32 * (int64_t)caps->compute_units;
@@ -167,7 +169,7 @@ static void plan_gpu(struct reduction *r, const struct cbk_rt_caps *caps) {
 static cbk_status make_launch(struct reduction *r, const char *entry, int64_t groups,
                               struct cbk_rt_launch *launch) {
     struct cbk_rt_spec spec = cbk_ocl_reduce_spec(&r->program, entry);
-    size_t local = r->program.is_gpu ? GROUP : 1;
+    size_t local = r->program.is_gpu ? cbk_ocl_reduce_group(&r->program, entry) : 1;
     *launch = (struct cbk_rt_launch){.operation = r->name,
                                      .dimensions = 1,
                                      .global = {(size_t)groups * local, 1, 1},
@@ -202,6 +204,7 @@ static cbk_status launch_combine(struct reduction *r, const struct partials *fro
     struct reduce_args args = r->args;
     args.chunks = from->chunks;
     args.tail = run; // CPU form: results per work-item
+    r->program.is_aligned = false; // of no meaning here: one program
     cbk_status status = make_launch(r, "reduce_combine", groups, &launch);
     if (status != CBK_OK) return status;
     struct cbk_rt_block *source = from->block ? from->block : r->y.block;

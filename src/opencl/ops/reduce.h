@@ -4,6 +4,8 @@
 
 #include "axes.h"
 
+#define CBK_OCL_REDUCE_GROUP 256 ///< work-items of a group as a rule, GPU form
+
 /// What the kernels do: operations that differ in the view of their elements share one.
 enum {
     CBK_OCL_REDUCE_SUM,
@@ -44,6 +46,9 @@ struct cbk_ocl_reduce_program {
     cbk_dtype x, accumulator, y, z;
     uint32_t lanes;
     bool is_gpu, is_aligned, has_index64;
+    // reduce_row of argmax and argmin, GPU form
+    uint32_t group; ///< work-items
+    bool has_group; ///< a row has the group of its own
 };
 
 // reduce_program.c
@@ -56,6 +61,8 @@ bool cbk_ocl_reduce_is_order_free(uint32_t kind, cbk_dtype accumulator);
 /// Lanes of the CPU form's vectors: as wide as its registers, but no more than 64 bytes.
 uint32_t cbk_ocl_reduce_lanes(uint32_t float_lanes, cbk_dtype accumulator);
 size_t cbk_ocl_reduce_state_bytes(const struct cbk_ocl_reduce_program *program);
+/// Work-items of a group, GPU form.
+uint32_t cbk_ocl_reduce_group(const struct cbk_ocl_reduce_program *program, const char *entry);
 struct cbk_rt_spec cbk_ocl_reduce_spec(const struct cbk_ocl_reduce_program *program,
                                        const char *entry);
 

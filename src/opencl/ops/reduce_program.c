@@ -4,6 +4,7 @@
 #include "pointwise.h"
 
 #include <math.h>
+#include <string.h>
 
 // clang-format off
 static const struct cbk_ocl_reduce_kind kinds[] = {
@@ -94,6 +95,26 @@ size_t cbk_ocl_reduce_state_bytes(const struct cbk_ocl_reduce_program *program) 
     return fields == 0 ? 16 : fields * cbk_dtype_size(program->accumulator);
 }
 
+/// A program of the GPU form has one kernel: compilers pay for all they get.
+static const char *const entries[] = {"reduce_row", "reduce_any", "reduce_column", "reduce_short",
+                                      "reduce_combine"};
+#define ENTRIES (sizeof entries / sizeof *entries)
+
+static uint64_t entry_number(const char *entry) {
+    uint64_t i = 0;
+    while (i + 1 < ENTRIES && strcmp(entries[i], entry) != 0) i++;
+    return i;
+}
+
+/// Do its rows go to groups of a size of their own?
+static bool sets_group(const struct cbk_ocl_reduce_program *program, const char *entry) {
+    return program->is_gpu && kinds[program->kind].state_fields == 0 && entry_number(entry) == 0;
+}
+
+uint32_t cbk_ocl_reduce_group(const struct cbk_ocl_reduce_program *program, const char *entry) {
+    return sets_group(program, entry) ? program->group : CBK_OCL_REDUCE_GROUP;
+}
+
 static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines) {
     const struct cbk_ocl_reduce_program *program = spec->context;
     const struct cbk_ocl_reduce_kind *kind = &kinds[program->kind];
@@ -103,11 +124,18 @@ static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines
                     (unsigned)program->lanes, program->has_index64 ? "long" : "int");
     if (kind->is_pair) cbk_rt_text_add(defines, " -DPAIR -DZ=%s", cbk_ocl_dtype_word(program->z));
     if (program->is_aligned) cbk_rt_text_add(defines, " -DALIGNED");
+    if (program->is_gpu) cbk_rt_text_add(defines, " -DONLY_%s", spec->entry);
+    if (!sets_group(program, spec->entry)) return;
+    cbk_rt_text_add(defines, " -DROW_GROUP=%u", (unsigned)program->group);
+    if (program->has_group) cbk_rt_text_add(defines, " -DITEMS=ROW_GROUP");
 }
 
 struct cbk_rt_spec cbk_ocl_reduce_spec(const struct cbk_ocl_reduce_program *program,
                                        const char *entry) {
     uint64_t flags = (uint64_t)program->is_aligned | (uint64_t)program->has_index64 << 1;
+    if (program->is_gpu) flags |= entry_number(entry) << 2;
+    if (sets_group(program, entry))
+        flags |= (uint64_t)program->has_group << 5 | (uint64_t)program->group << 8;
     return (struct cbk_rt_spec){.source = program->is_gpu ? &cbk_kernel_reduce_gpu
                                                           : &cbk_kernel_reduce_cpu,
                                 .entry = entry,
@@ -139,11 +167,14 @@ static void visit_forms(struct visit *visit) {
     }
     program->is_gpu = true;
     program->lanes = 4;
-    for (int form = 0; form < 4; form++) {
-        program->is_aligned = (form & 1) != 0;
-        program->has_index64 = (form & 2) != 0;
-        struct cbk_rt_spec spec = cbk_ocl_reduce_spec(program, "reduce_row");
-        visit->visit(visit->user_data, &spec);
+    program->group = 2 * CBK_OCL_REDUCE_GROUP;
+    for (uint64_t i = 0; i < ENTRIES; i++) {
+        program->is_aligned = i % 2 == 0;                                  // rows and columns
+        for (int has_index64 = 0; has_index64 <= (i < 2); has_index64++) { // that of rows will do
+            program->has_index64 = has_index64 != 0;
+            const struct cbk_rt_spec spec = cbk_ocl_reduce_spec(program, entries[i]);
+            visit->visit(visit->user_data, &spec);
+        }
     }
 }
 
