@@ -173,7 +173,7 @@ static const char *choose_cpu_entry(const struct cbk_ocl_nest *nest) {
 
 // ---- GPU form ------------------------------------------------------------------------------------
 
-enum { GROUP = 256 };
+enum { GROUP = 128 }; ///< work-items: enough for a copy at full rate, few for functions with tails
 
 /// As in pointwise.cl, with 32- and 64-bit index_t.
 #define GPU_WALK(index_t)                                                                          \
