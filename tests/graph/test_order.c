@@ -12,10 +12,11 @@
 #define KEPT 40
 
 static struct test_side side;
+static uint32_t form; ///< CBK_CPU_KERNELS or CBK_GPU_KERNELS
 
 static int open_side(void **state) {
     (void)state;
-    return test_opencl_open(&side, 0) ? 0 : -1;
+    return test_opencl_open(&side, form) ? 0 : -1;
 }
 
 static int close_side(void **state) {
@@ -88,5 +89,9 @@ static void replay_equals_eager(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(replay_equals_eager)};
-    return cmocka_run_group_tests_name("order", tests, open_side, close_side);
+    form = CBK_CPU_KERNELS;
+    const int failed =
+        cmocka_run_group_tests_name("order, CPU forms", tests, open_side, close_side);
+    form = CBK_GPU_KERNELS;
+    return failed + cmocka_run_group_tests_name("order, GPU forms", tests, open_side, close_side);
 }

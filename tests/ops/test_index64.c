@@ -128,6 +128,9 @@ static void add_reductions(struct test_list *list, enum test_view view) {
     spec.inputs[0] = test_input(CBK_DTYPE_I16, view, TEST_EDGES, 2, 2, 9000);
     spec.params.sort.axis = 1;
     add(list, spec, "");
+    spec.opcode = CBK_OP_SORT;
+    spec.inputs[0] = test_input(CBK_DTYPE_F32, view, TEST_EDGES, 2, 2, 9000);
+    add(list, spec, "");
     spec.opcode = CBK_OP_MATMUL;
     spec.input_count = 2;
     spec.params_size = 0;
