@@ -4,7 +4,8 @@
 //   1. every work-item finds the greatest of its elements, which are GROUP quads apart;
 //   2. work-items make sets; the k-th greatest of the sets' greatest elements is a lower bound: k
 //      elements are not below it;
-//   3. work-items that have an element from the bound on read theirs once more and list all such;
+//   3. the elements of work-items that have one from the bound on are read once more, by all
+//      work-items, and all such are listed;
 //   4. it is counted how many come before each of these, which is its place among the results.
 // If the list is too short for step 3 (many equal elements), the k-th greatest element is found
 // digit by digit; then those above it and the first of its equals are listed.
@@ -91,8 +92,8 @@ topk(global const raw_t *restrict x, global raw_t *restrict values,
      global STORAGE(I) *restrict indices, global const STORAGE(M) *restrict map,
      const struct topk_args args) {
     local sort_key maxima[GROUP] __attribute__((aligned(32))), keys[CAPACITY], bound;
-    local uint places[CAPACITY], bins[DIGITS], flags[GROUP];
-    local int ranks[CAPACITY], listed, digit, rest;
+    local uint places[CAPACITY], bins[DIGITS], flags[GROUP], holders[GROUP];
+    local int ranks[CAPACITY], holding, listed, digit, rest;
     const int item = (int)get_local_id(0), k = (int)args.k;
     const long unit = (long)get_group_id(0), row = unit / args.chunks;
     const long begin = (unit - row * args.chunks) * args.chunk_length;
@@ -112,7 +113,7 @@ topk(global const raw_t *restrict x, global raw_t *restrict values,
         for (int l = 0; l < LOADS; l++) most = max(most, greatest_of(&quads[l]));
     }
     maxima[item] = most;
-    if (item == 0) listed = 0;
+    if (item == 0) holding = listed = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     const int sets = k <= 32 ? 128 : 256, set = item & (sets - 1);
     sort_key greatest = 0;
@@ -134,18 +135,24 @@ topk(global const raw_t *restrict x, global raw_t *restrict values,
     barrier(CLK_LOCAL_MEM_FENCE);
     if (item < sets && ranks[item] == k - 1) bound = greatest;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (most >= bound) {
-        for (INDEX i = item * QUAD; i < part.count; i += LOADS * STEP) {
-            struct quad quads[LOADS];
-#pragma unroll
-            for (int l = 0; l < LOADS; l++) quads[l] = load_quad(&part, i + l * STEP);
-#pragma unroll
-            for (int l = 0; l < LOADS; l++)
-                if (greatest_of(&quads[l]) >= bound)
-                    list_quad(&part, &quads[l], i + l * STEP, bound, keys, places, &listed);
-        }
-    }
+    if (most >= bound) holders[atomic_inc(&holding)] = (uint)item;
     for (int i = item; i < CAPACITY; i += GROUP) ranks[i] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const INDEX held = (INDEX)holding * ((part.count + STEP - 1) / STEP); // quads
+    for (INDEX n = item; n < held; n += LOADS * GROUP) {
+        struct quad quads[LOADS];
+        INDEX at[LOADS];
+#pragma unroll
+        for (int l = 0; l < LOADS; l++) {
+            const INDEX step = (n + l * GROUP) / holding, h = n + l * GROUP - step * holding;
+            at[l] = step * STEP + (INDEX)holders[h] * QUAD;
+            quads[l] = load_quad(&part, at[l]);
+        }
+#pragma unroll
+        for (int l = 0; l < LOADS; l++)
+            if (greatest_of(&quads[l]) >= bound)
+                list_quad(&part, &quads[l], at[l], bound, keys, places, &listed);
+    }
     barrier(CLK_LOCAL_MEM_FENCE);
     int count = listed;
     if (count > CAPACITY) {
