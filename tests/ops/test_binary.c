@@ -12,18 +12,6 @@ struct row {
 };
 
 static const cbk_dtype bools[] = {CBK_DTYPE_BOOL, CBK_DTYPE_BOOL32, 0};
-static const cbk_dtype ints_and_bools[] = {CBK_DTYPE_I64,
-                                           CBK_DTYPE_I32,
-                                           CBK_DTYPE_I16,
-                                           CBK_DTYPE_I8,
-                                           CBK_DTYPE_U64,
-                                           CBK_DTYPE_U32,
-                                           CBK_DTYPE_U16,
-                                           CBK_DTYPE_U8,
-                                           CBK_DTYPE_BOOL,
-                                           CBK_DTYPE_BOOL32,
-                                           0};
-
 static const struct row rows[] = {
     {CBK_OP_ADD, test_numbers, 0, 0, true, false},
     {CBK_OP_SUB, test_numbers, 0, 0, true, true},
@@ -35,9 +23,9 @@ static const struct row rows[] = {
     {CBK_OP_HYPOT, test_floats, 4, 4, true, false},
     {CBK_OP_MAXIMUM, test_numbers, 0, 0, true, false},
     {CBK_OP_MINIMUM, test_numbers, 0, 0, true, false},
-    {CBK_OP_BITWISE_AND, ints_and_bools, 0, 0, true, false},
-    {CBK_OP_BITWISE_OR, ints_and_bools, 0, 0, true, false},
-    {CBK_OP_BITWISE_XOR, ints_and_bools, 0, 0, true, false},
+    {CBK_OP_BITWISE_AND, test_ints_and_bools, 0, 0, true, false},
+    {CBK_OP_BITWISE_OR, test_ints_and_bools, 0, 0, true, false},
+    {CBK_OP_BITWISE_XOR, test_ints_and_bools, 0, 0, true, false},
     {CBK_OP_SHIFT_LEFT, test_ints, 0, 0, true, false},
     {CBK_OP_SHIFT_RIGHT, test_ints, 0, 0, true, false},
     {CBK_OP_FMOD, test_numbers, 0, 0, true, true},

@@ -107,9 +107,10 @@ bool test_sampled(uint64_t one_in, uint64_t a, uint64_t b, uint64_t c);
 /// (which ends with 0); all in full mode. Returns how many were written to `out`.
 uint32_t test_pick_dtypes(const cbk_dtype *dtypes, uint32_t row, uint32_t others, cbk_dtype *out);
 
-extern const cbk_dtype test_floats[];     ///< f64 f32 f16 bf16 flex32, 0
-extern const cbk_dtype test_ints[];       ///< all, 0
-extern const cbk_dtype test_numbers[];    ///< floats and ints, 0
+extern const cbk_dtype test_floats[];  ///< f64 f32 f16 bf16 flex32, 0
+extern const cbk_dtype test_ints[];    ///< all, 0
+extern const cbk_dtype test_numbers[]; ///< floats and ints, 0
+extern const cbk_dtype test_ints_and_bools[];
 extern const cbk_dtype test_all_dtypes[]; ///< also 8-bit floats and bools, 0
 static inline bool test_is_float(cbk_dtype dtype) {
     return dtype < CBK_DTYPE_I64;
