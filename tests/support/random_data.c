@@ -110,6 +110,10 @@ static uint64_t random_float(struct test_float_format l, enum test_data kind, ui
     }
     case TEST_ZERO_HEAVY:
         return test_random_below(seed, 40) ? 0 : special_float(l, seed);
+    case TEST_COARSE: {
+        int exponent = (int)test_random_below(seed, 6) - 3;
+        return compose(l, sign, exponent, test_random(seed) << (l.mantissa_bits - 2));
+    }
     case TEST_LARGE: {
         int highest = (1 << (l.exponent_bits - 1)) - 1;
         int exponent = highest * 2 / 3 + (int)test_random_below(seed, highest / 12 + 1);

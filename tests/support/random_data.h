@@ -22,7 +22,8 @@ enum test_data {
     TEST_INDEX,      ///< 0 <= i < bound
     TEST_BAD_INDEX,  ///< some of them outside
     TEST_UNIQUE,     ///< 0, 1, 2, ... shuffled, for indices without duplicates
-    TEST_LARGE       ///< floats whose squares are out of range
+    TEST_LARGE,      ///< floats whose squares are out of range
+    TEST_COARSE      ///< as moderate, with three bits: sums of thousands are exact in f32
 };
 
 /// Fills `count` elements of `dtype`. `bound` is for indices.
