@@ -236,6 +236,7 @@ enum {
     CBK_OP_SCATTER_ND = 0x0e05,
     CBK_OP_EMBEDDING_BACKWARD = 0x0e06,
     CBK_OP_ONE_HOT = 0x0e07,
+    CBK_OP_GRID_SAMPLE = 0x0e08,
 
     // random
     CBK_OP_RANDOM_UNIFORM = 0x0f00,
@@ -552,6 +553,17 @@ typedef struct cbk_one_hot_params {
     cbk_scalar off;  ///< left out: 0
 } cbk_one_hot_params;
 
+enum { CBK_SAMPLE_BILINEAR = 0, CBK_SAMPLE_NEAREST = 1, CBK_SAMPLE_BICUBIC = 2 };
+/// Outside of x: 0; the outermost element; x in a mirror where -1 and 1 are.
+enum { CBK_SAMPLE_ZEROS = 0, CBK_SAMPLE_BORDER = 1, CBK_SAMPLE_REFLECTION = 2 };
+
+typedef struct cbk_grid_sample_params {
+    uint32_t struct_size;
+    uint32_t mode;    ///< CBK_SAMPLE_BILINEAR, _NEAREST (halves to even), _BICUBIC (Keys, -3/4)
+    uint32_t padding; ///< CBK_SAMPLE_ZEROS, _BORDER, _REFLECTION
+    uint32_t align_corners; ///< 1: -1 and 1 are centres of the outermost elements; 0: their borders
+} cbk_grid_sample_params;
+
 /// uniform [a, b), normal (mean a, deviation b), Bernoulli (probability a), integers a <= i < b.
 typedef struct cbk_random_params {
     uint32_t struct_size;
@@ -566,7 +578,7 @@ typedef struct cbk_random_params {
 /// argwhere, mask_select, unique.
 typedef struct cbk_compact_params {
     uint32_t struct_size;
-    cbk_dtype out_dtype; ///< of coordinates, indices and numbers of hits; 0: the device's default int
+    cbk_dtype out_dtype; ///< of coordinates, indices, numbers of hits; 0: the default int
     int64_t length;      ///< rows of the result
 } cbk_compact_params;
 

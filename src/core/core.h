@@ -197,6 +197,7 @@ union cbk_params {
     cbk_compact_params compact;
     cbk_embedding_backward_params embedding_backward;
     cbk_one_hot_params one_hot;
+    cbk_grid_sample_params grid_sample;
     cbk_scan_params scan;
     cbk_pad_params pad;
     cbk_roll_params roll;

@@ -132,3 +132,19 @@ cbk_status cbk_one_hot_into(cbk_stream *stream, const cbk_tensor *index,
     uint32_t size = params != NULL ? params->struct_size : 0;
     return cbk_run_into(stream, CBK_OP_ONE_HOT, &index, 1, params, size, dst);
 }
+
+// ---- grid_sample --------------------------------------------------------------------------------
+
+cbk_status cbk_grid_sample(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *grid,
+                           const cbk_grid_sample_params *params, cbk_tensor **out) {
+    const cbk_tensor *const inputs[] = {x, grid};
+    uint32_t size = params != NULL ? params->struct_size : 0;
+    return cbk_run(stream, CBK_OP_GRID_SAMPLE, inputs, 2, params, size, out);
+}
+
+cbk_status cbk_grid_sample_into(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *grid,
+                                const cbk_grid_sample_params *params, cbk_tensor *dst) {
+    const cbk_tensor *const inputs[] = {x, grid};
+    uint32_t size = params != NULL ? params->struct_size : 0;
+    return cbk_run_into(stream, CBK_OP_GRID_SAMPLE, inputs, 2, params, size, dst);
+}

@@ -189,6 +189,31 @@ static cbk_status infer_one_hot(struct cbk_inference *inference) {
     return cbk_meta_init(&inference->outputs[0], params->dtype, index->rank + 1, shape);
 }
 
+// ---- grid_sample --------------------------------------------------------------------------------
+
+static cbk_status infer_grid_sample(struct cbk_inference *inference) {
+    const cbk_tensor_meta *x = cbk_input(inference, 0), *grid = cbk_input(inference, 1);
+    const cbk_grid_sample_params *params = &inference->params.grid_sample;
+    cbk_status status = cbk_infer_dtype(inference, x->dtype);
+    if (status == CBK_OK) status = cbk_infer_same_dtype(inference, 0, 1);
+    if (status == CBK_OK) status = cbk_infer_flag(params->align_corners, "align_corners");
+    if (status != CBK_OK) return status;
+    if (params->mode > CBK_SAMPLE_BICUBIC || params->padding > CBK_SAMPLE_REFLECTION) {
+        return cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "mode %u with padding %u is unknown",
+                        (unsigned)params->mode, (unsigned)params->padding);
+    }
+    const bool is_image = x->rank == 4 && x->shape[2] > 0 && x->shape[3] > 0;
+    if (!is_image || grid->rank != 4 || grid->shape[3] != 2 || grid->shape[0] != x->shape[0]) {
+        char a[CBK_SHAPE_TEXT], b[CBK_SHAPE_TEXT];
+        return cbk_fail(CBK_ERROR_SHAPE, 0,
+                        "x is %s, grid %s: they are [n, c, h, w] with elements, [n, ho, wo, 2]",
+                        cbk_shape_text(x->rank, x->shape, a),
+                        cbk_shape_text(grid->rank, grid->shape, b));
+    }
+    const int64_t shape[4] = {x->shape[0], x->shape[1], grid->shape[1], grid->shape[2]};
+    return cbk_meta_init(&inference->outputs[0], x->dtype, 4, shape);
+}
+
 // ---- the table ----------------------------------------------------------------------------------
 
 enum {
@@ -211,5 +236,7 @@ static const struct cbk_row index_rows[] = {
             sizeof(cbk_embedding_backward_params), READS, CBK_NUMBERS, infer_embedding_backward),
     CBK_ROW(CBK_OP_ONE_HOT, "one_hot", 1, sizeof(cbk_one_hot_params), CBK_ROW_CHECKS_INDICES,
             CBK_INTS, infer_one_hot),
+    CBK_ROW(CBK_OP_GRID_SAMPLE, "grid_sample", 2, sizeof(cbk_grid_sample_params),
+            CBK_ROW_DIFFERENTIABLE, CBK_FLOATS, infer_grid_sample),
 };
 CBK_FAMILY(cbk_index_family, index_rows);

@@ -238,6 +238,8 @@ cbk_status cbk_ref_index(struct cbk_ref_stream *stream, const cbk_op *op) {
     case CBK_OP_ONE_HOT:
         one_hot(&how, op->params, &out);
         return CBK_OK;
+    case CBK_OP_GRID_SAMPLE:
+        return cbk_ref_grid_sample(op);
     default:
         return cbk_ref_unknown(op);
     }

@@ -174,6 +174,9 @@ void cbk_ref_diag_embed(const cbk_offset_params *params, const struct cbk_ref_vi
                         const struct cbk_ref_view *out);
 void cbk_ref_cross(const cbk_op *op, const struct cbk_ref_view *out);
 
+/// A row of the indexing family (grid_sample.c).
+cbk_status cbk_ref_grid_sample(const cbk_op *op);
+
 /// Fails for an opcode that a family does not know.
 cbk_status cbk_ref_unknown(const cbk_op *op);
 

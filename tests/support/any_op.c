@@ -298,6 +298,19 @@ static void make_one_hot(struct making *m) {
     set_index(m, 0, p->classes);
 }
 
+/// x [n, c, h, w], grid [n, ho, wo, 2].
+static void make_grid_sample(struct making *m) {
+    PARAMS(cbk_grid_sample_params, p);
+    const int64_t n = 1 + below(m->seed, 2);
+    const int64_t x[4] = {n, below(m->seed, 4), 1 + below(m->seed, 6), 1 + below(m->seed, 6)};
+    const int64_t grid[4] = {n, below(m->seed, 6), 1 + below(m->seed, 6), 2};
+    p->mode = (uint32_t)below(m->seed, 3);
+    p->padding = (uint32_t)below(m->seed, 3);
+    p->align_corners = (uint32_t)below(m->seed, 2);
+    set_operand(m, 0, m->dtype, 4, x);
+    set_operand(m, 1, m->dtype, 4, grid);
+}
+
 /// index [n, d] holds places in the first d axes of x.
 static void make_index_nd(struct making *m) {
     PARAMS(cbk_index_params, p);
@@ -393,6 +406,8 @@ static maker maker_of(cbk_opcode opcode) {
         return make_window;
     case CBK_OP_ONE_HOT:
         return make_one_hot;
+    case CBK_OP_GRID_SAMPLE:
+        return make_grid_sample;
     case CBK_OP_GATHER_ND:
     case CBK_OP_SCATTER_ND:
         return make_index_nd;

@@ -50,6 +50,7 @@ union test_params {
     cbk_pad_params pad;
     cbk_embedding_backward_params embedding_backward;
     cbk_one_hot_params one_hot;
+    cbk_grid_sample_params grid_sample;
     cbk_roll_params roll;
     cbk_compact_params compact;
     cbk_scan_params scan;

@@ -73,6 +73,7 @@ struct row {
         cbk_pad_params pad;
         cbk_embedding_backward_params embedding_backward;
         cbk_one_hot_params one_hot;
+        cbk_grid_sample_params grid_sample;
         cbk_roll_params roll;
         cbk_sort_params sort;
         cbk_topk_params topk;
@@ -390,6 +391,16 @@ static const struct row rows[] = {
     OK(MAX_ABS, "i8[3]", "i8[]"),
     NO(MIN_ABS, "f32[0]", SHAPE, "no min_abs of no elements"),
     NO_WITH(MAX_ABS, "f16[2,3]", DTYPE, "out_dtype is f32", WITH(reduce, 0, {0}, 0, F32)),
+
+    OK(GRID_SAMPLE, "f16[2,3,4,5] f16[2,0,7,2]", "f16[2,3,0,7]"),
+    NO(GRID_SAMPLE, "f32[2,3,0,5] f32[2,6,7,2]", SHAPE, "with elements"),
+    NO(GRID_SAMPLE, "f32[2,3,4,5] f32[1,6,7,2]", SHAPE, "grid [1,6,7,2]"),
+    NO(GRID_SAMPLE, "f32[2,3,4,5] f64[2,6,7,2]", DTYPE, "agree"),
+    NO(GRID_SAMPLE, "u8[2,3,4,5] u8[2,6,7,2]", DTYPE, "accepted are floats"),
+    NO_WITH(GRID_SAMPLE, "f32[1,1,1,1] f32[1,1,1,2]", INVALID_ARGUMENT, "mode 3",
+            WITH(grid_sample, 3, 0, 0)),
+    NO_WITH(GRID_SAMPLE, "f32[1,1,1,1] f32[1,1,1,2]", INVALID_ARGUMENT, "align_corners is 2",
+            WITH(grid_sample, 0, 0, 2)),
 
     // softmax, matrix product
     OK_WITH(SOFTMAX, "f16[2,0]", "f16[2,0]", WITH(axis, -1)),

@@ -253,19 +253,58 @@ static void test_arange(void **state) {
     EXPECT(out, CBK_DTYPE_F32, float, 1, 1.1f, 1.2f);
 }
 
+static cbk_tensor *sample(uint32_t mode, uint32_t padding, uint32_t align_corners, float gx,
+                          float gy) {
+    const int64_t x_shape[4] = {1, 1, 2, 3}, grid_shape[4] = {1, 1, 1, 2};
+    const float values[6] = {1, 2, 3, 10, 20, 30}, place[2] = {gx, gy};
+    const cbk_grid_sample_params params = CBK_INIT(
+        cbk_grid_sample_params, .mode = mode, .padding = padding, .align_corners = align_corners);
+    cbk_tensor *x = NULL, *grid = NULL, *out = NULL;
+    assert_ok(cbk_tensor_from_data(test_table_stream, CBK_DTYPE_F32, 4, x_shape, values,
+                                   sizeof values, &x));
+    assert_ok(cbk_tensor_from_data(test_table_stream, CBK_DTYPE_F32, 4, grid_shape, place,
+                                   sizeof place, &grid));
+    assert_ok(cbk_grid_sample(test_table_stream, x, grid, &params, &out));
+    cbk_tensor_release(&grid);
+    cbk_tensor_release(&x);
+    return out;
+}
+
+static void grid_samples(void **state) {
+    enum { LINEAR = CBK_SAMPLE_BILINEAR, NEAREST = CBK_SAMPLE_NEAREST, CUBIC = CBK_SAMPLE_BICUBIC };
+    enum { ZEROS = CBK_SAMPLE_ZEROS, BORDER = CBK_SAMPLE_BORDER, MIRROR = CBK_SAMPLE_REFLECTION };
+    static const struct {
+        uint32_t mode, padding, align_corners;
+        float gx, gy, want;
+    } rows[] = {
+        {LINEAR, ZEROS, 0, 0, 0, 11},        // column 1, between the rows
+        {LINEAR, ZEROS, 1, -0.5f, -1, 1.5f}, // between columns 0 and 1
+        {LINEAR, ZEROS, 0, -1, -0.5f, 0.5f}, // half of column 0
+        {LINEAR, BORDER, 0, -1, -0.5f, 1},
+        {LINEAR, ZEROS, 0, INFINITY, 0, 0},
+        {LINEAR, BORDER, 0, INFINITY, NAN, 3},
+        {LINEAR, MIRROR, 1, 2, -1, 2}, // 1 beyond column 2
+        {NEAREST, ZEROS, 1, 0.9f, 1, 30},
+        {NEAREST, ZEROS, 1, 1.6f, 1, 0},
+        {NEAREST, MIRROR, 0, 2, -3, 20}, // columns 2, 1; rows 0, 1
+        {CUBIC, BORDER, 1, 0, -1, 2},
+        {CUBIC, BORDER, 1, 0.5f, -1, 2.5f + 0.09375f}, // 19/32 (2 + 3) - 3/32 (1 + 3)
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        test_expect(
+            sample(rows[i].mode, rows[i].padding, rows[i].align_corners, rows[i].gx, rows[i].gy),
+            CBK_DTYPE_F32, 1, &rows[i].want, __FILE__, (int)i);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_views),
-        cmocka_unit_test(test_slice),
-        cmocka_unit_test(test_gather),
-        cmocka_unit_test(test_updates),
-        cmocka_unit_test(test_out_of_range),
-        cmocka_unit_test(test_cat_and_where),
-        cmocka_unit_test(test_several_axes),
-        cmocka_unit_test(test_embedding),
-        cmocka_unit_test(test_stack_and_repeat),
-        cmocka_unit_test(test_pad),
-        cmocka_unit_test(test_compaction),
+        cmocka_unit_test(grid_samples),       cmocka_unit_test(test_views),
+        cmocka_unit_test(test_slice),         cmocka_unit_test(test_gather),
+        cmocka_unit_test(test_updates),       cmocka_unit_test(test_out_of_range),
+        cmocka_unit_test(test_cat_and_where), cmocka_unit_test(test_several_axes),
+        cmocka_unit_test(test_embedding),     cmocka_unit_test(test_stack_and_repeat),
+        cmocka_unit_test(test_pad),           cmocka_unit_test(test_compaction),
         cmocka_unit_test(test_arange),
     };
     return cmocka_run_group_tests(tests, test_table_open, test_table_close);

@@ -85,6 +85,16 @@ CBK_API cbk_status cbk_one_hot(cbk_stream *stream, const cbk_tensor *index,
 CBK_API cbk_status cbk_one_hot_into(cbk_stream *stream, const cbk_tensor *index,
                                     const cbk_one_hot_params *params, cbk_tensor *dst);
 
+/// x [n, c, h, w] at places between its elements, grid [n, ho, wo, 2] (along w, then along h; from -1
+/// to 1 over x): [n, c, ho, wo]. A place that is not finite lies outside; NaN counts as -1 there
+/// where padding leads back into x. NULL params: bilinear, zeros outside, borders at -1 and 1.
+/// Dtypes: floats, of x and grid the same. Errors: CBK_ERROR_SHAPE where h or w is 0.
+CBK_API cbk_status cbk_grid_sample(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *grid,
+                                   const cbk_grid_sample_params *params, cbk_tensor **out);
+CBK_API cbk_status cbk_grid_sample_into(cbk_stream *stream, const cbk_tensor *x,
+                                        const cbk_tensor *grid,
+                                        const cbk_grid_sample_params *params, cbk_tensor *dst);
+
 #ifdef __cplusplus
 }
 #endif

@@ -241,6 +241,8 @@ cbk_status cbk_ocl_index(struct cbk_ocl_stream *stream, const cbk_op *op) {
         return embedding_backward(stream, op);
     case CBK_OP_ONE_HOT:
         return cbk_ocl_one_hot(stream, op);
+    case CBK_OP_GRID_SAMPLE:
+        return cbk_ocl_grid_sample(stream, op);
     default:
         return along_axis(stream, op);
     }
@@ -252,4 +254,5 @@ void cbk_ocl_index_programs(cbk_ocl_program_visitor visit, void *user_data) {
     cbk_ocl_scatter_atomic_programs(visit, user_data);
     cbk_ocl_index_nd_programs(visit, user_data);
     cbk_ocl_one_hot_programs(visit, user_data);
+    cbk_ocl_grid_sample_programs(visit, user_data);
 }

@@ -60,6 +60,7 @@ cbk_status cbk_ocl_index_places(struct cbk_ocl_stream *stream, const char *opera
 cbk_status cbk_ocl_gather_nd(struct cbk_ocl_stream *stream, const cbk_op *op);
 cbk_status cbk_ocl_scatter_nd(struct cbk_ocl_stream *stream, const cbk_op *op);
 cbk_status cbk_ocl_one_hot(struct cbk_ocl_stream *stream, const cbk_op *op);
+cbk_status cbk_ocl_grid_sample(struct cbk_ocl_stream *stream, const cbk_op *op);
 
 /// A tensor whose first axes have become one. Free `temporary` after the launches that use it.
 struct cbk_ocl_flat {
@@ -87,6 +88,7 @@ void cbk_ocl_scatter_programs(cbk_ocl_program_visitor visit, void *user_data);
 void cbk_ocl_scatter_atomic_programs(cbk_ocl_program_visitor visit, void *user_data);
 void cbk_ocl_index_nd_programs(cbk_ocl_program_visitor visit, void *user_data);
 void cbk_ocl_one_hot_programs(cbk_ocl_program_visitor visit, void *user_data);
+void cbk_ocl_grid_sample_programs(cbk_ocl_program_visitor visit, void *user_data);
 
 /// The integer dtypes that index, as a list that ends with 0.
 extern const cbk_dtype cbk_ocl_index_dtypes[];
