@@ -47,6 +47,12 @@ static inline void store_total(global uchar *p, long at, long size, ulong total)
 #define LANES 16
 #define TILE (GROUP * LANES)
 
+// Bit k: byte k of the word is not 0. All of them come to the topmost bits, then side by side.
+static inline uint nonzero_bytes(uint word) {
+    const uint tops = (((word & 0x7f7f7f7fu) + 0x7f7f7f7fu) | word) & 0x80808080u;
+    return ((tops >> 7) * 0x01020408u) >> 24 & 15u;
+}
+
 // Bit k: position first + k is a hit. A mask whose elements follow each other is read as vectors.
 static inline uint load_bits(global const M *mask, const struct compact_args *args, INDEX first,
                              INDEX end) {
@@ -55,8 +61,15 @@ static inline uint load_bits(global const M *mask, const struct compact_args *ar
     uint bits = 0;
     if (first >= end) return 0;
     if (is_run && args->mask_offset % LANES == 0 && first + LANES <= end) {
+        global const M *from = mask + args->mask_offset + first;
+        if (sizeof(M) == 1) { // one load: a vector of bytes comes in pieces
+            const uint significant = (uchar)args->significant * 0x01010101u;
+            const uint4 words = *(global const uint4 *)from & significant;
+            return nonzero_bytes(words.s0) | nonzero_bytes(words.s1) << 4 |
+                   nonzero_bytes(words.s2) << 8 | nonzero_bytes(words.s3) << 12;
+        }
         M lanes[LANES];
-        vstore16(*(global const CAT(M, 16) *)(mask + args->mask_offset + first), 0, lanes);
+        vstore16(*(global const CAT(M, 16) *)from, 0, lanes);
 #pragma unroll
         for (int k = 0; k < LANES; k++) bits |= (uint)((lanes[k] & args->significant) != 0) << k;
         return bits;
@@ -88,10 +101,9 @@ compact_count(global const M *restrict mask, global uint *restrict counts,
     if (item == 0) counts[args.counts_offset + (long)get_group_id(0)] = sums[0];
 }
 
-// Entry e of the tile's hits: a row, or one coordinate of it.
-static inline void write_entry(global const E *source, global E *out,
-                               const struct compact_args *args, local const ushort *hits,
-                               INDEX tile, long row, int e) {
+// Entry e of the tile's hits, a row or one coordinate of it: its value, and where it goes.
+static inline E entry_value(global const E *source, const struct compact_args *args,
+                            local const ushort *hits, INDEX tile, int e) {
 #if SELECT
     const INDEX position = tile + hits[e];
     INDEX x, y;
@@ -99,14 +111,47 @@ static inline void write_entry(global const E *source, global E *out,
         y = position * (INDEX)args->axes.y[0];
     else
         axes_offsets(&args->axes, position, &x, &y);
-    out[args->out_offset + (row + e) * args->row_step] = source[args->source_offset + y];
+    return source[args->source_offset + y];
 #else
     const int hit = e / (int)args->columns, column = e - hit * (int)args->columns;
     INDEX place = tile + hits[hit];
     for (int axis = (int)args->columns - 1; axis > column; axis--) place /= (INDEX)args->shape[axis];
     if (column > 0) place %= (INDEX)args->shape[column];
-    out[args->out_offset + (row + hit) * args->row_step + column * args->column_step] = (E)place;
+    return (E)place;
 #endif
+}
+
+static inline long entry_place(const struct compact_args *args, long row, int e) {
+#if SELECT
+    return args->out_offset + (row + e) * args->row_step;
+#else
+    const int hit = e / (int)args->columns, column = e - hit * (int)args->columns;
+    return args->out_offset + (row + hit) * args->row_step + column * args->column_step;
+#endif
+}
+
+// The elements of one line are on their way together; the walk over axes is long.
+#define AHEAD 4
+static inline void write_entries(global const E *source, global E *out,
+                                 const struct compact_args *args, local const ushort *hits,
+                                 INDEX tile, long row, int entries) {
+    int e = (int)get_local_id(0);
+#if SELECT
+    if (args->axes.rank == 1)
+        for (; e + (AHEAD - 1) * GROUP < entries; e += AHEAD * GROUP) {
+            E values[AHEAD];
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++)
+                values[k] = source[args->source_offset +
+                                   (tile + hits[e + k * GROUP]) * (INDEX)args->axes.y[0]];
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++)
+                out[entry_place(args, row, e + k * GROUP)] = values[k];
+        }
+#endif
+#pragma unroll 1
+    for (; e < entries; e += GROUP)
+        out[entry_place(args, row, e)] = entry_value(source, args, hits, tile, e);
 }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
@@ -141,8 +186,12 @@ compact_write(global const M *restrict mask, global const E *restrict source,
 
     const INDEX begin = (INDEX)(chunk * args.chunk_length);
     const INDEX end = (INDEX)min((long)begin + args.chunk_length, args.axes.count);
-    for (INDEX tile = begin; tile < end && row < args.length; tile += TILE) {
-        uint bits = load_bits(mask, &args, tile + item * LANES, end);
+    uint next_bits = 0; // of a tile ahead of its turn
+    for (INDEX next = begin; next - TILE < end && row < args.length; next += TILE) {
+        const INDEX tile = next - TILE;
+        uint bits = next_bits;
+        next_bits = load_bits(mask, &args, next + item * LANES, end);
+        if (tile < begin) continue;
         int from = 0;
         scan[0][item] = popcount(bits);
         for (int d = 1; d < GROUP; d <<= 1) {
@@ -156,8 +205,7 @@ compact_write(global const M *restrict mask, global const E *restrict source,
         barrier(CLK_LOCAL_MEM_FENCE);
         const int found = (int)scan[from][GROUP - 1];
         const int entries = (int)(min((long)found, args.length - row) * columns);
-        for (int e = item; e < entries; e += GROUP)
-            write_entry(source, out, &args, hits, tile, row, e);
+        write_entries(source, out, &args, hits, tile, row, entries);
         row += found;
         barrier(CLK_LOCAL_MEM_FENCE);
     }
