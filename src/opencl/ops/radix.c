@@ -8,7 +8,7 @@
 #define CPU_DIGIT_BITS 11  ///< of keys of 32 bits or more: fewer passes over memory
 #define LEAST_CHUNK 4096   ///< elements of a chunk, CPU form
 #define MOST_TILES 8       ///< of a chunk, GPU form
-#define COUNT_GROUPS 8     ///< of a compute unit, for counting all digits
+#define COUNT_GROUPS 8     ///< of a compute unit, that count all digits of few rows
 #define WARP_CAPABILITY 70 ///< of NVIDIA devices whose instructions are used
 #define CHAIN_LENGTH (1 << 30)
 #define CHAIN_WORDS (4 << DIGIT_BITS) ///< tickets, and what CHAIN_AHEAD reads before the states
@@ -229,7 +229,7 @@ static cbk_status count_all(struct sort *sort) {
     meta.element_count = meta.shape[0] = (int64_t)(counts + CHAIN_WORDS + states);
     const struct cbk_ocl_operand cleared = {
         .meta = &meta, .block = whole.block, .offset = whole.offset};
-    const int64_t share = chunks * sort->of->rows / (COUNT_GROUPS * units);
+    const int64_t share = cbk_ocl_divide_up(chunks * sort->of->rows, COUNT_GROUPS * units);
     cbk_status status = cbk_ocl_fill(sort->of->stream, cbk_i(0), &cleared);
     if (status != CBK_OK) return status;
     sort->args.tickets = whole.offset + (int64_t)counts;
