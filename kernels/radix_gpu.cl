@@ -180,12 +180,9 @@ radix_move(global const raw_t *in, global raw_t *restrict out,
             WARP_MEETS();
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        uint sums[WARPS], total = 0;
+        uint total = 0;
 #pragma unroll
-        for (int w = 0; w < WARPS; w++) {
-            sums[w] = total;
-            total += bins[w * DIGITS + item];
-        }
+        for (int w = 0; w < WARPS; w++) total += bins[w * DIGITS + item];
         totals[item] = total;
         const uint exists = item == DIGITS - 1 ? total - (uint)(TILE - count) : total;
 #if CHAINED
@@ -201,8 +198,13 @@ radix_move(global const raw_t *in, global raw_t *restrict out,
         barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
         for (int r = 0; r < RUNS; r++) before += r < item / RUN ? tops[r] : 0;
+        uint begin_of_warp = before;
 #pragma unroll
-        for (int w = 0; w < WARPS; w++) bins[w * DIGITS + item] = before + sums[w];
+        for (int w = 0; w < WARPS; w++) {
+            const uint one = bins[w * DIGITS + item];
+            bins[w * DIGITS + item] = begin_of_warp;
+            begin_of_warp += one;
+        }
         barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
         for (int k = 0; k < K; k++) {
