@@ -12,7 +12,8 @@
 //
 // Edges are filled with zeros on the way into local memory. k may be cut into `splits` of k_split
 // steps (a multiple of BK); the sums then go to `partial`, [split][matrix][m][n], and add_splits of
-// matmul_tile adds them. Results go through the epilogue (matmul_epilogue.clh).
+// matmul_tile adds them. Results of an epilogue (matmul_epilogue.clh) go through local memory, so that
+// its operands are read, and they are written, row by row.
 //
 // Host guarantees: rows of a run along k, rows of b along n (B_ALONG_K: its columns along k); their
 // offsets, strides and batch strides are multiples of 8 elements; 0 < k_split < 2^31.
@@ -21,6 +22,10 @@
 //   X, Y, ACC   f16 or bf16, the output's dtype, f32
 //   B_ALONG_K   b's columns are contiguous
 //   NVIDIA      see nvidia_async.clh
+#ifdef EPILOGUE
+#define W 4
+#define ALIGNED
+#endif
 #include "matmul_epilogue.clh"
 #include "nvidia_async.clh"
 #include "nvidia_mma.clh"
@@ -158,6 +163,89 @@ static inline void multiply_tile(local uchar *stages, struct source *from, const
     async_wait(0);
 }
 
+#ifdef EPILOGUE
+
+#define PITCH (BN + 8)                  // of the rows of sums in local memory
+#define ROWS_AT_ONCE (THREADS / (BN / W)) // a work-item has W columns of a row
+#define LOADS 4                         // of each operand, on their way at a time
+
+static inline bool runs_along_rows(global const STORAGE(Y) *x, long row, long column) {
+    return column == 1 && row % W == 0 && (ulong)x % (W * sizeof(STORAGE(Y))) == 0;
+}
+
+// Do the operands allow vectors?
+static inline bool is_plain(const epilogue *e) {
+    bool plain = true;
+#ifdef BIAS
+    plain = plain && runs_along_rows(e->added[0], e->row[0], e->column[0]);
+#endif
+#ifdef RESIDUAL
+    plain = plain && runs_along_rows(e->added[1], e->row[1], e->column[1]);
+#endif
+    return plain;
+}
+
+// Tells the second cache what will be read after the product.
+static inline void announce_residual(const epilogue *e, int rows, int columns, uint t) {
+#ifdef RESIDUAL
+    global const STORAGE(Y) *row = e->added[1] + t * e->row[1];
+    if ((int)t < rows && e->column[1] == 1)
+        for (int c = 0; c < columns; c += 128 / sizeof(STORAGE(Y))) prefetch_second(row + c);
+#endif
+}
+
+static inline void lay_out(local float *tile, uint row, uint column, float sum[4][8][4]) {
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        UNROLL
+        for (int j = 0; j < 8; j++) {
+            UNROLL
+            for (int c = 0; c < 4; c += 2)
+                *(local float2 *)(tile + (row + i * 16 + c * 4) * PITCH + column + j * 8) =
+                    (float2)(sum[i][j][c], sum[i][j][c + 1]);
+        }
+    }
+}
+
+static inline void finish_rows(local const float *tile, const epilogue *e, global STORAGE(Y) *out,
+                               long out_row, uint t) {
+    int column = (int)t % (BN / W) * W, first = (int)t / (BN / W);
+    for (int row = first; row < BM; row += LOADS * ROWS_AT_ONCE) {
+        result_t bias[LOADS], residual[LOADS];
+        UNROLL
+        for (int l = 0; l < LOADS; l++) {
+            int r = row + l * ROWS_AT_ONCE;
+            bias[l] = residual[l] = 0;
+#ifdef BIAS
+            bias[l] = LOADV(Y, e->added[0] + r * e->row[0], column);
+#endif
+#ifdef RESIDUAL
+            residual[l] = LOADV(Y, e->added[1] + r * e->row[1], column);
+#endif
+        }
+        UNROLL
+        for (int l = 0; l < LOADS; l++) {
+            int r = row + l * ROWS_AT_ONCE;
+            accv sums = *(local const accv *)(tile + r * PITCH + column);
+            STOREV(Y, out + r * out_row, column,
+                   finish_result(as_outv(sums), bias[l], residual[l], e));
+        }
+    }
+}
+
+static inline void finish_elements(local const float *tile, const epilogue *e,
+                                   global STORAGE(Y) *out, long out_row, long out_column, int rows,
+                                   int columns, uint t) {
+    for (int i = (int)t; i < rows * BN; i += THREADS) {
+        int row = i / BN, column = i % BN;
+        if (column < columns)
+            STORE(Y, out, row * out_row + column * out_column,
+                  finish_sum(tile[row * PITCH + column], e, row, column));
+    }
+}
+
+#else
+
 // Two neighbours at an even element.
 #define store_two(Y, p, v) CAT(store_two_, Y)(p, v)
 #define store_two_f16(p, v) vstorea_half2_rte((v), 0, (p))
@@ -167,26 +255,7 @@ static inline void multiply_tile(local uchar *stages, struct source *from, const
 #define store_two_f8e4m3(p, v) (STORE(f8e4m3, p, 0, (v).x), STORE(f8e4m3, p, 1, (v).y))
 #define store_two_f8e5m2(p, v) (STORE(f8e5m2, p, 0, (v).x), STORE(f8e5m2, p, 1, (v).y))
 
-// The epilogue of a lane's places in row r, sums[.][c] and [c + 1], whose operands are all loaded
-// before one is used; places past the last column are of no use.
-static inline void finish_row(float sums[8][4], int c, const epilogue *e, int r, int column,
-                              int last) {
-#ifdef EPILOGUE // and then there are no splits
-    added_t added[8][2];
-    UNROLL
-    for (int j = 0; j < 8; j++) {
-        UNROLL
-        for (int lane = 0; lane < 2; lane++)
-            added[j][lane] = added_at(e, r, min(column + j * 8 + lane, last));
-    }
-    UNROLL
-    for (int j = 0; j < 8; j++) {
-        UNROLL
-        for (int lane = 0; lane < 2; lane++)
-            sums[j][c + lane] = finish_added(sums[j][c + lane], added[j][lane], e);
-    }
 #endif
-}
 
 kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void
 multiply(global const ushort *a, long a_offset, global const ushort *b, long b_offset,
@@ -229,28 +298,40 @@ multiply(global const ushort *a, long a_offset, global const ushort *b, long b_o
             for (int c = 0; c < 4; c++) sum[i][j][c] = 0;
         }
     }
+#ifdef EPILOGUE
+    {
+        EPILOGUE_AT(matrix, i_first, j_first);
+        announce_residual(&e, from.rows, from.columns, t);
+    }
+#endif
     multiply_tile(stages, &from, &at, sum);
 
-    // A lane holds, of each 16 x 8, two neighbours in row lane / 4 and two in the row 8 below.
     row += lane >> 2, column += (lane & 3) * 2;
-    partial += partial_offset + ((split * matrices + matrix) * m + i_first) * n + j_first;
-    long origin = out_offset + batch_offset(&batch, matrix, 2) + i_first * out_row;
-    bool is_even = out_column == 1 && ((origin | out_row) & 1) == 0;
-    out += origin + j_first * out_column;
+    out += out_offset + batch_offset(&batch, matrix, 2) + i_first * out_row + j_first * out_column;
+#ifdef EPILOGUE // and then there are no splits
+    local float *sums = (local float *)stages;
     EPILOGUE_AT(matrix, i_first, j_first);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    lay_out(sums, row, column, sum);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (from.rows == BM && from.columns == BN && is_plain(&e) &&
+        runs_along_rows(out, out_row, out_column))
+        finish_rows(sums, &e, out, out_row, t);
+    else
+        finish_elements(sums, &e, out, out_row, out_column, from.rows, from.columns, t);
+#else
+    // A lane holds, of each 16 x 8, two neighbours in row lane / 4 and two in the row 8 below.
+    bool is_even = out_column == 1 && (ulong)out % (2 * sizeof(*out)) == 0 && out_row % 2 == 0;
+    partial += partial_offset + ((split * matrices + matrix) * m + i_first) * n + j_first;
     UNROLL
     for (int i = 0; i < 4; i++) {
         UNROLL
-        for (int half_row = 0; half_row < 2; half_row++) {
-            int r = (int)row + i * 16 + half_row * 8;
-            finish_row(sum[i], half_row * 2, &e, min(r, from.rows - 1), (int)column,
-                       from.columns - 1);
-            if (r >= from.rows) continue;
+        for (int j = 0; j < 8; j++) {
             UNROLL
-            for (int j = 0; j < 8; j++) {
-                int q = (int)column + j * 8;
-                float2 two = (float2)(sum[i][j][half_row * 2], sum[i][j][half_row * 2 + 1]);
-                if (q >= from.columns) continue;
+            for (int c = 0; c < 4; c += 2) {
+                int r = (int)row + i * 16 + c * 4, q = (int)column + j * 8;
+                float2 two = (float2)(sum[i][j][c], sum[i][j][c + 1]);
+                if (r >= from.rows || q >= from.columns) continue;
                 bool has_two = q + 1 < from.columns;
                 if (splits > 1) {
                     partial[r * n + q] = two.x;
@@ -264,4 +345,5 @@ multiply(global const ushort *a, long a_offset, global const ushort *b, long b_o
             }
         }
     }
+#endif
 }
