@@ -22,21 +22,21 @@ static const struct {
 #define KINDS (sizeof kinds / sizeof *kinds)
 
 /// Of [narrow, wide arithmetic][forward, backward]. What counts is registers: at most 64 of them for
-/// groups that fill a multiprocessor. Long rows go two at a time, so that gamma and beta are read
-/// once for both.
+/// groups that fill a multiprocessor, best with room for a second group. Two rows at a time read
+/// gamma and beta once for both. The longest rows: of 16384 elements (wide: 8192).
 #define SHAPES 6
-#define NARROW(rows)                                                                               \
+#define NARROW(group, quads, rows)                                                                 \
     {                                                                                              \
         {64, 256, 1, 1}, {1024, 128, 2, 1}, {2048, 128, 4, 1}, {4096, 256, 4, 1},                  \
-            {8192, 512, 4, 1}, {16384, 512, 8, 1},                                                 \
+            {8192, 512, 4, 1}, {16384, group, quads, rows},                                        \
     }
-#define WIDE(rows)                                                                                 \
+#define WIDE(group, quads, rows)                                                                   \
     {                                                                                              \
         {64, 256, 1, 1}, {512, 128, 1, 1}, {1024, 128, 2, 1}, {2048, 256, 2, 1},                   \
-            {4096, 512, 2, 1}, {8192, 1024, 2, rows},                                              \
+            {4096, 512, 2, 1}, {8192, group, quads, rows},                                         \
     }
-static const struct cbk_ocl_norm_shape shapes[2][2][SHAPES] = {{NARROW(2), NARROW(1)},
-                                                               {WIDE(2), WIDE(1)}};
+static const struct cbk_ocl_norm_shape shapes[2][2][SHAPES] = {
+    {NARROW(512, 8, 1), NARROW(1024, 4, 1)}, {WIDE(1024, 2, 2), WIDE(1024, 2, 1)}};
 
 const struct cbk_ocl_norm_shape cbk_ocl_norm_loop = {0, 256, 1, 1};
 
