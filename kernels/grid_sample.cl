@@ -1,6 +1,6 @@
 #pragma OPENCL FP_CONTRACT OFF
-// grid_sample: y[n, c, h, w] = x[n, c] at the place between its elements that grid[n, h, w] = (gx, gy)
-// names; -1 is the start of an axis, 1 its end.
+// grid_sample: y[n, c, h, w] = x[n, c] at the place between its elements that (gx, gy) =
+// grid[n, h, w] names; -1 is the start of an axis, 1 its end.
 //
 // An axis has 1, 2 or 4 taps: neighbouring elements and their weights (nearest, linear, cubic). A
 // work-item finds the taps of a position once and adds up each channel of it, along the rows first;

@@ -9,7 +9,8 @@
 ///             stretches. Negative axes count from the end. Any length may be 0.
 ///   Dtypes:   operands must agree; nothing is promoted. "floats" are f64 f32 f16 bf16 flex32,
 ///             "ints" all signed and unsigned integers, "bools" bool and bool32. f16 and bf16 are
-///             computed in f32 and rounded once. 8-bit floats: copies, views and casts.
+///             computed in f32 and rounded once. 8-bit floats: copies, views, casts
+///             and matrix products.
 ///   Views:    every input may have any offset, strides of 0 and negative strides.
 ///   Aliasing: the result is new; `dst` of a pointwise or update operation may be exactly one of
 ///             the inputs, any other overlap is CBK_ERROR_ALIASING.
