@@ -267,6 +267,36 @@ static void different_numbers(void **state) {
     cbk_tensor_release(&x);
 }
 
+static cbk_tensor *affine(const float theta[6], int64_t height, int64_t width, uint32_t align) {
+    const int64_t shape[3] = {1, 2, 3};
+    cbk_tensor *x = NULL, *out = NULL;
+    assert_ok(cbk_tensor_from_data(test_table_stream, CBK_DTYPE_F32, 3, shape, theta,
+                                   6 * sizeof *theta, &x));
+    assert_ok(cbk_affine_grid(test_table_stream, x, height, width, align, &out));
+    cbk_tensor_release(&x);
+    return out;
+}
+
+static void affine_grids(void **state) {
+    static const float same[6] = {1, 0, 0, 0, 1, 0}, moved[6] = {0, 2, 8, 1, 0, 16};
+    (void)state;
+    cbk_tensor *grid = affine(same, 2, 4, 0), *vector = NULL;
+    expect_shape(grid, SHAPE(1, 2, 4, 2));
+    EXPECT(grid, CBK_DTYPE_F32, float, -0.75f, -0.5f, -0.25f, -0.5f, 0.25f, -0.5f, 0.75f, -0.5f,
+           -0.75f, 0.5f, -0.25f, 0.5f, 0.25f, 0.5f, 0.75f, 0.5f);
+    EXPECT(affine(same, 1, 3, 1), CBK_DTYPE_F32, float, -1, 0, 0, 0, 1, 0);
+    EXPECT(affine(moved, 2, 2, 1), CBK_DTYPE_F32, float, 6, 15, 6, 17, 10, 15, 10, 17);
+    grid = affine(same, 0, 3, 1);
+    expect_shape(grid, SHAPE(1, 0, 3, 2));
+    cbk_tensor_release(&grid);
+    vector = VECTOR(CBK_DTYPE_F32, float, 1, 2, 3);
+    assert_status(CBK_ERROR_SHAPE, cbk_affine_grid(test_table_stream, vector, 2, 2, 0, &grid));
+    assert_status(CBK_ERROR_INVALID_ARGUMENT,
+                  cbk_affine_grid(test_table_stream, vector, 2, 2, 0, NULL));
+    assert_null(grid);
+    cbk_tensor_release(&vector);
+}
+
 static void closeness(void **state) {
     (void)state;
     const cbk_close_params nan_too = CBK_INIT(cbk_close_params, .equal_nan = 1);
@@ -324,6 +354,7 @@ int main(void) {
         cmocka_unit_test(gates_and_slopes),
         cmocka_unit_test(gradients_of_slopes),
         cmocka_unit_test(different_numbers),
+        cmocka_unit_test(affine_grids),
         cmocka_unit_test(closeness),
         cmocka_unit_test(products),
         cmocka_unit_test(fmod_keeps_the_sign_of_a),

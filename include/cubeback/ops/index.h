@@ -94,6 +94,10 @@ CBK_API cbk_status cbk_grid_sample(cbk_stream *stream, const cbk_tensor *x, cons
 CBK_API cbk_status cbk_grid_sample_into(cbk_stream *stream, const cbk_tensor *x,
                                         const cbk_tensor *grid,
                                         const cbk_grid_sample_params *params, cbk_tensor *dst);
+/// theta [n, 2, 3] applied to (x, y, 1) of every place of a [height, width] image: a grid [n, height,
+/// width, 2] for cbk_grid_sample with the same align_corners. Dtypes: floats.
+CBK_API cbk_status cbk_affine_grid(cbk_stream *stream, const cbk_tensor *theta, int64_t height,
+                                   int64_t width, uint32_t align_corners, cbk_tensor **out);
 
 #ifdef __cplusplus
 }
