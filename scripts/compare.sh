@@ -39,9 +39,8 @@ find_python() {
     python=build/python/bin/python
     say "Installing NumPy and PyTorch in build/python"
     python3 -m venv build/python
-    "$python" -m pip install --quiet numpy
-    "$python" -m pip install --quiet --index-url https://download.pytorch.org/whl/cpu torch \
-        2>/dev/null || "$python" -m pip install --quiet torch
+    # PyTorch's default wheel is the one for CUDA; PIP_INDEX_URL may name an index of smaller ones.
+    "$python" -m pip install --quiet numpy torch
 }
 
 unpack_packages .dev

@@ -29,6 +29,9 @@ refuse "kernel texts that do not begin by switching contraction off" "$(
         [ "$(head -n 1 "$text")" = '#pragma OPENCL FP_CONTRACT OFF' ] || echo "$text"
     done)"
 
+refuse "variadic macros, which OpenCL C lacks, in kernel texts" "$(
+    grep -rnE '#[[:space:]]*define [A-Za-z_0-9]+\([^)]*\.\.\.\)|__VA_ARGS__' kernels)"
+
 refuse "output or an end of the process in the library" "$(
     grep -rnE '\b(printf|puts|putchar|perror|abort|exit|_Exit) *\(' src --include='*.c' --include='*.h' |
         grep -vE '^[^:]*:[0-9]+:[[:space:]]*(//|\*)')"
