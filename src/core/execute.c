@@ -23,13 +23,13 @@ static cbk_status read_op(const cbk_op *given, cbk_op *op) {
         cbk_status status = cbk_read_struct(given, "cbk_op", op, (uint32_t)sizeof *op);
         if (status != CBK_OK) return status;
     }
-    if (op->flags != 0) {
-        return cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "flags %u are unknown", (unsigned)op->flags);
-    }
     return CBK_OK;
 }
 
 static cbk_status check_counts(const cbk_op *op, const cbk_op_info *info) {
+    if (op->flags != 0) {
+        return cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "flags %u are unknown", (unsigned)op->flags);
+    }
     if (op->input_count < info->min_inputs || op->input_count > info->max_inputs) {
         return cbk_fail(
             CBK_ERROR_INVALID_ARGUMENT, 0, "%u inputs; it takes %s%u", (unsigned)op->input_count,

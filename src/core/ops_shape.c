@@ -199,13 +199,17 @@ static cbk_status resolve_lengths(uint32_t count, int64_t *lengths, int64_t whol
 
 static cbk_status unflatten(cbk_stream *stream, const cbk_tensor *x, int32_t axis, uint32_t count,
                             const int64_t *lengths, cbk_tensor **out) {
-    int64_t shape[2 * CBK_MAX_RANK], parts[CBK_MAX_RANK] = {0};
+    int64_t shape[CBK_MAX_RANK], parts[CBK_MAX_RANK] = {0};
     cbk_status status = cbk_check_out(out);
     if (status == CBK_OK) status = cbk_check_tensor(x, "x");
     if (status == CBK_OK) status = cbk_check_axis(axis, x->meta.rank, &axis);
     if (status == CBK_OK) status = cbk_copy_shape("unflatten", count, lengths, parts);
     if (status == CBK_OK) status = resolve_lengths(count, parts, x->meta.shape[axis]);
     if (status != CBK_OK) return status;
+    if (x->meta.rank - 1 + count > CBK_MAX_RANK) {
+        return cbk_fail(CBK_ERROR_SHAPE, 0, "%u axes in the place of one of %u are over %d in all",
+                        (unsigned)count, (unsigned)x->meta.rank, CBK_MAX_RANK);
+    }
     uint32_t rank = 0;
     for (int32_t i = 0; i < (int32_t)x->meta.rank; i++) {
         if (i != axis) shape[rank++] = x->meta.shape[i];

@@ -96,6 +96,8 @@ static void axes(void **state) {
                   cbk_unflatten(test_table_stream, x, 2, 2, (int64_t[]){3, 2}, &out));
     assert_status(CBK_ERROR_SHAPE, cbk_unflatten(test_table_stream, x, 2, 7,
                                                  (int64_t[]){4, 1, 1, 1, 1, 1, 1}, &out));
+    assert_string_equal(cbk_last_error_message(),
+                        "unflatten: 7 axes in the place of one of 3 are over 8 in all");
     cbk_tensor_release(&x);
 }
 

@@ -77,6 +77,7 @@ static void bad_descriptors(void **state) {
     assert_status(CBK_ERROR_INVALID_ARGUMENT, cbk_execute(mock.stream, &op));
     op = good, op.flags = 1;
     assert_status(CBK_ERROR_INVALID_ARGUMENT, cbk_execute(mock.stream, &op));
+    assert_string_equal(cbk_last_error_message(), "add: flags 1 are unknown");
     op = good, op.donate = 4;
     assert_status(CBK_ERROR_INVALID_ARGUMENT, cbk_execute(mock.stream, &op));
     op = good, op.donate = 3; // one reference, given away twice
