@@ -1,6 +1,6 @@
 #!/bin/sh
 # What does not fit in scripts/test.sh: the same suites with larger samples, then under the
-# sanitizers, every kernel through clang, and one suite per family on Oclgrind where that is
+# sanitizers, every kernel through clang, and rows for every kernel on Oclgrind where that is
 # installed. Takes an hour or more.
 set -eu
 cd "$(dirname "$0")/.."
@@ -17,10 +17,6 @@ step() {
     "$@" || failures="$failures
   $name"
 }
-oclgrind_ops() {
-    export POCL_CACHE_DIR= CUBEBACK_TEST_DEVICE=Oclgrind
-    (cd build/full && oclgrind --data-races --stop-errors 1 ctest -L ops --output-on-failure "$@")
-}
 
 step "larger samples" env CUBEBACK_TEST_FULL=1 CUBEBACK_BUILD_DIR=build/full scripts/test.sh
 step "every kernel through clang" cmake --build build/full --target kernels-check
@@ -29,7 +25,7 @@ step "address and undefined behaviour" env CUBEBACK_BUILD_DIR=build/full-asan \
 step "threads" env CUBEBACK_BUILD_DIR=build/full-tsan \
     CUBEBACK_CMAKE_ARGS=-DCUBEBACK_SANITIZE=thread scripts/test.sh
 if has_program oclgrind; then
-    step "Oclgrind" oclgrind_ops
+    step "Oclgrind" env CUBEBACK_BUILD_DIR=build/full scripts/oclgrind.sh
 else
     say "Oclgrind is not installed: that step is left out"
 fi
