@@ -24,6 +24,7 @@ struct norm_args {
     long x_offset, g_offset, gamma_offset, beta_offset, y_offset, stats_offset, partials_offset;
     long chunks; // norm_columns: of rows
     long items;  // norm_rows: rows of a work-item
+    long stream; // norm_rows: stores should bypass the caches
 };
 
 #define ACCUMULATORS (LANES / W)
@@ -50,9 +51,9 @@ struct row {
 #define TERM_1(LOADER, at) TERM1(NORMALISED(LOADER, at), SCALED_G(LOADER, at))
 static inline accv_t squared(accv_t v) { return v * v; }
 
-// The sum of a row's terms.
+// The sum of a row's terms; meanwhile `next` arrives, elements that come later.
 #define SUM_BODY(NAME, TERM)                                                                       \
-    static inline acc_t NAME(const struct row *row) {                                              \
+    static inline acc_t NAME(const struct row *row, global const STORAGE(X) *next) {               \
         struct block_stack stack;                                                                  \
         stack.count = 0, stack.top = 0;                                                            \
         for (long r = 0; r < row->length; r += BLOCK) {                                            \
@@ -60,9 +61,13 @@ static inline accv_t squared(accv_t v) { return v * v; }
             accv_t s[ACCUMULATORS];                                                                \
             _Pragma("unroll") for (int j = 0; j < ACCUMULATORS; j++) s[j] = (accv_t)0;             \
             long i = r;                                                                            \
-            for (; i + LANES <= end; i += LANES)                                                   \
+            for (; i + LANES <= end; i += LANES) {                                                 \
+                _Pragma("unroll") for (int k = 0; k < LANES;                                       \
+                                       k += LINE_BYTES / (int)sizeof(*next))                       \
+                    FETCH_LINE(next + i + k);                                                      \
                 _Pragma("unroll") for (int j = 0; j < ACCUMULATORS; j++)                           \
                     s[j] += TERM(WHOLE, i + j * W);                                                \
+            }                                                                                      \
             _Pragma("unroll") for (int j = 0; j < ACCUMULATORS; j++) {                             \
                 const int left = (int)(end - i) - j * W;                                           \
                 if (left >= W)                                                                     \
@@ -102,8 +107,11 @@ SUM_BODY(sum_of_1, TERM_1)
 #define RESULT(LOADER, at) NORMALISED(LOADER, at)
 #endif
 
-static inline void store_row(global STORAGE(X) *y, const struct row *row, acc2_t sums) {
+static inline void store_row(global STORAGE(X) *y, const struct row *row, acc2_t sums,
+                             bool stream) {
     long i = 0;
+    if (stream && IS_STREAMABLE(y))
+        for (; i + W <= row->length; i += W) STREAMV(X, y, i, RESULT(WHOLE, i));
     for (; i + W <= row->length; i += W) {
         const accv_t v = RESULT(WHOLE, i);
         STOREV(X, y, i, v);
@@ -126,6 +134,7 @@ kernel void norm_rows(global const STORAGE(X) *restrict x, global const STORAGE(
     for (long i = begin; i < end; i++) {
         long x_at, y_at;
         axes_offsets(&args.rows, i, &x_at, &y_at);
+        global const STORAGE(X) *next = x + args.x_offset + axes_x(&args.rows, min(i + 1, end - 1));
         struct row row = {.x = x + args.x_offset + x_at,
                           .g = g + args.g_offset,
                           .gamma = gamma + args.gamma_offset,
@@ -135,21 +144,21 @@ kernel void norm_rows(global const STORAGE(X) *restrict x, global const STORAGE(
                           .rstd = 1};
         acc2_t sums = (acc2_t)0;
 #if IS_CENTERED
-        row.mean = sum_of_x(&row) * part;
+        row.mean = sum_of_x(&row, row.x) * part;
 #endif
 #if IS_SCALED
-        row.rstd = 1 / sqrt(sum_of_squares(&row) * part + eps);
+        row.rstd = 1 / sqrt(sum_of_squares(&row, next) * part + eps);
 #endif
 #if IS_BACKWARD
         row.g += axes_x(&args.g_rows, i);
-        sums.s0 = sum_of_0(&row);
+        sums.s0 = sum_of_0(&row, row.g);
 #if IS_SCALED
-        sums.s1 = sum_of_1(&row);
+        sums.s1 = sum_of_1(&row, row.g);
         sums *= part;
         stats[args.stats_offset + i] = (acc2_t)(row.mean, row.rstd);
 #endif
 #endif
-        store_row(y + args.y_offset + y_at, &row, sums);
+        store_row(y + args.y_offset + y_at, &row, sums, args.stream != 0);
     }
 }
 

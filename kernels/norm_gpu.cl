@@ -33,6 +33,7 @@ struct norm_args {
     long x_offset, g_offset, gamma_offset, beta_offset, y_offset, stats_offset, partials_offset;
     long chunks; // norm_columns: of rows
     long items;  // norm_rows: work-items of a set of rows
+    long stream; // CPU form
 };
 
 // Elements at .. at + 3 of a row; 0 past its end.

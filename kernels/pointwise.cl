@@ -25,8 +25,6 @@
 //   SCALARS   0..3 arguments p0, p1, p2 of the arithmetic type of dtype word P, after the inputs;
 //             with REVERSED the scalar comes first. Default 0
 //   INDEXED   the first operand is the vector of positions along the (only) axis
-//   STREAM    CPU: element type of OUT if its vectors can bypass the caches, with STREAM_BF16
-//             or STREAM_F16 for those. Default: they cannot
 //   GPU_FORM  GPU form; ALIGNED must be given too
 //   INDEX64   GPU: 64-bit positions and strides. Default 32 bits; the CPU form has always 64
 
@@ -169,21 +167,11 @@ static inline void scatter_out(global STORAGE(OUT) *out, long stride, long n, MA
         if (lane < n) STORE(OUT, out, lane * stride, lanes[lane]);
 }
 
-#if defined(STREAM_BF16)
-#define ENCODE_STREAM(v) encodev_bf16(v)
-#elif defined(STREAM_F16)
-#define ENCODE_STREAM(v) encodev_f16(v)
-#else
-#define ENCODE_STREAM(v) CAT(CAT(convert_, STREAM), W)(v)
-#endif
-
 static inline void store_row(global STORAGE(OUT) *out, long n, bool stream, MATHV(OUT) v) {
     if (n < W)
         scatter_out(out, 1, n, v);
-#if defined(STREAM) && defined(__clang__)
     else if (stream)
-        __builtin_nontemporal_store(ENCODE_STREAM(v), (global VEC(STREAM) *)out);
-#endif
+        STREAMV(OUT, out, 0, v);
     else
         STOREV(OUT, out, 0, v);
 }
@@ -197,6 +185,10 @@ static inline void store_row(global STORAGE(OUT) *out, long n, bool stream, MATH
 #define LOAD_STRIDED(T, p, k)                                                                      \
     MATHV(T) v##p = gather_##p(row_##p + i * w.inner_strides[k], w.inner_strides[k], n);
 
+// A line of each input arrives meanwhile: hardware stops fetching ahead at a page.
+#define AHEAD 2048 // bytes
+#define AHEAD_ROW(T, p, k)                                                                         \
+    if (stream) FETCH_LINE(row_##p + i + AHEAD / (long)sizeof(*row_##p));
 #define FIRST_ROW(T, p, k) at[k] += coordinate * w.strides[8 * k + axis];
 #define NEXT_ROW(T, p, k) at[k] += w.strides[8 * k + axis];
 #define REWIND(T, p, k) at[k] -= w.strides[8 * k + axis] * w.shape[axis];
@@ -232,10 +224,11 @@ kernel void pointwise_rows(PARAMETERS) {
         EACH_INPUT(ROW_POINTER)
         EACH_INPUT(ROW_VALUE)
         // a bypassing store needs the whole vector's alignment
-        bool stream = w.stream != 0 && ((ulong)(row_out + begin) & (W * sizeof(*out) - 1)) == 0;
+        bool stream = w.stream != 0 && IS_STREAMABLE(row_out + begin);
         for (long i = begin; i < end; i += W) {
             long n = end - i;
             POSITIONS(i, 1)
+            EACH_INPUT(AHEAD_ROW)
             EACH_INPUT(LOAD_ROW)
             store_row(row_out + i, n, stream, APPLY());
         }

@@ -28,11 +28,12 @@
 struct random_args {
     struct axes y;
     long y_offset, count;
-    ulong position, stream, seed;
+    ulong position, stream_number, seed;
     ulong parameters[3]; // see each draw
     long runs_per_item;  // CPU form
     long is_dense;       // y is one run of stride 1
     long start_offset;   // in a graph
+    long stream;         // CPU form: stores should bypass the caches
 };
 
 // In a graph: what its draws count from, stored by random_start when a replay begins; the position
@@ -114,6 +115,7 @@ static inline float ROOT(float x) {
 // limit, one of its numbers, may be applied before.
 static inline void draw(const words_t word[4], const ulong parameters[3], OF(REAL) out[4]) {
     const REAL low = PARAMETER(0), span = PARAMETER(1), limit = PARAMETER(2);
+#pragma unroll
     for (int i = 0; i < 4; i++) {
 #ifdef TINY_SPAN
         const OF(REAL) product = UNIT(word[i]) * span;
@@ -127,6 +129,7 @@ static inline void draw(const words_t word[4], const ulong parameters[3], OF(REA
 // parameters: mean, deviation.
 static inline void draw(const words_t word[4], const ulong parameters[3], OF(REAL) out[4]) {
     const REAL mean = PARAMETER(0), deviation = PARAMETER(1);
+#pragma unroll
     for (int i = 0; i < 4; i += 2) {
         const OF(REAL) radius = ROOT((REAL)-2 * LOG_OPEN_UNIT(word[i]));
         OF(REAL) cosine, sine;
@@ -147,6 +150,7 @@ static inline void draw(const words_t word[4], const ulong parameters[3], OF(REA
 static inline void draw(const words_t word[4], const ulong parameters[3], OF(int) out[4]) {
     const uint threshold = (uint)min(parameters[0], 0xfffffffful);
     const int always = parameters[0] > 0xfffffffful;
+#pragma unroll
     for (int i = 0; i < 4; i++) out[i] = ((OF(int))(word[i] < threshold) & 1) | always;
 }
 
@@ -157,6 +161,7 @@ static inline void draw(const words_t word[4], const ulong parameters[3], OF(int
 #define VALUE ulong
 static inline void draw(const words_t word[4], const ulong parameters[3], OF(ulong) out[4]) {
     const ulong low = parameters[0], range = parameters[1];
+#pragma unroll
     for (int i = 0; i < 4; i++) {
         const OF(ulong) high_word = CONVERT(ulong)(word[i]);
         const OF(ulong) both = high_word << 32 | CONVERT(ulong)(word[(i + 1) % 4]);
@@ -168,6 +173,7 @@ static inline void draw(const words_t word[4], const ulong parameters[3], OF(ulo
 #define VALUE uint
 static inline void draw(const words_t word[4], const ulong parameters[3], OF(uint) out[4]) {
     const uint low = (uint)parameters[0], range = (uint)parameters[1]; // 0: 2^32
+#pragma unroll
     for (int i = 0; i < 4; i++)
         out[i] = low + (range == 0 ? word[i] : mul_hi(word[i], (OF(uint))range));
 }
@@ -215,7 +221,7 @@ static inline void make_positions(const struct random_args *args, struct random_
     for (int k = 0; k < count; k++) {
         const ulong position = first.position + (ulong)(index + k * GROUP);
         word[k][0] = (uint)position, word[k][1] = (uint)(position >> 32);
-        word[k][2] = (uint)args->stream, word[k][3] = (uint)(args->stream >> 32);
+        word[k][2] = (uint)args->stream_number, word[k][3] = (uint)(args->stream_number >> 32);
     }
     philox(word, count, (uint)first.seed, (uint)(first.seed >> 32));
     for (int k = 0; k < count; k++) {
@@ -264,51 +270,101 @@ random_fill(global STORAGE(Y) *restrict y, const struct random_args args,
 #else
 
 #define MATH_OF(n) CAT(MATH_NAME, n)
+#define AS_WORDS CAT(as_uint, W)
+#define HALF_4 2
+#define HALF_8 4
+#define HALF_16 8
+#define HALF_VEC CAT(ulong, CAT(HALF_, W))
+#define AS_HALF_VEC CAT(as_ulong, CAT(HALF_, W))
 #define IOTA_4 (0, 1, 2, 3)
 #define IOTA_8 (0, 1, 2, 3, 4, 5, 6, 7)
 #define IOTA_16 (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 
-// Lane k of a, b, c, d to out[4 k ..]: two rounds of interleaving.
-#define INTERLEAVE(NAME, N, N2)                                                                    \
-    static inline void NAME(MATH_OF(N) a, MATH_OF(N) b, MATH_OF(N) c, MATH_OF(N) d,                \
-                            MATH(Y) *out) {                                                        \
-        MATH_OF(N2) ac, bd, lower, upper;                                                          \
-        ac.even = a, ac.odd = c;                                                                   \
-        bd.even = b, bd.odd = d;                                                                   \
-        lower.even = ac.lo, lower.odd = bd.lo;                                                     \
-        upper.even = ac.hi, upper.odd = bd.hi;                                                     \
-        CAT(vstore, N2)(lower, 0, out);                                                            \
-        CAT(vstore, N2)(upper, 1, out);                                                            \
-    }
-INTERLEAVE(interleave4, 4, 8)
-INTERLEAVE(interleave8, 8, 16)
-static inline void interleave16(MATH_OF(16) a, MATH_OF(16) b, MATH_OF(16) c, MATH_OF(16) d,
-                                MATH(Y) *out) {
-    interleave8(a.lo, b.lo, c.lo, d.lo, out);
-    interleave8(a.hi, b.hi, c.hi, d.hi, out + 32);
+// Does a draw make each element of a word of its own?
+#define IS_ELEMENTWISE (KIND == 1 || KIND == 3 || (KIND == 4 && !IS_8_BYTES))
+
+#if IS_ELEMENTWISE
+
+// Words 0 and 1, or 2 and 3, of half of the positions, which the lower halves of a and b have.
+static inline HALF_VEC pair_words(HALF_VEC a, HALF_VEC b) {
+    words_t pairs;
+    pairs.even = AS_WORDS(a).even;
+    pairs.odd = AS_WORDS(b).even;
+    return AS_HALF_VEC(pairs);
 }
+
+// Half of W positions: 2 W words in the elements' order.
+static inline void order_words(HALF_VEC c0, HALF_VEC c1, HALF_VEC c2, HALF_VEC c3,
+                               words_t word[2]) {
+    VEC(ulong) pairs;
+    pairs.even = pair_words(c0, c1);
+    pairs.odd = pair_words(c2, c3);
+    word[0] = AS_WORDS(pairs.lo);
+    word[1] = AS_WORDS(pairs.hi);
+}
+
+// W positions: 4 W elements in their order.
+static inline void make_values(const VEC(ulong) c[4], const ulong parameters[3],
+                               MATHV(Y) values[4]) {
+    words_t word[4];
+    OF(VALUE) drawn[4];
+    order_words(c[0].lo, c[1].lo, c[2].lo, c[3].lo, word);
+    order_words(c[0].hi, c[1].hi, c[2].hi, c[3].hi, word + 2);
+    draw(word, parameters, drawn);
+#pragma unroll
+    for (int i = 0; i < 4; i++) values[i] = CAT(convert_, MATH_OF(W))(drawn[i]);
+}
+
+#else
+
+// The same of draws that need several words: lane k of a, b, c, d becomes elements 4 k ..
+static inline void make_values(const VEC(ulong) c[4], const ulong parameters[3],
+                               MATHV(Y) values[4]) {
+    words_t word[4];
+    OF(VALUE) drawn[4];
+    MATHV(Y) v[4], ac[2], bd[2];
+#pragma unroll
+    for (int i = 0; i < 4; i++) word[i] = CONVERT(uint)(c[i]);
+    draw(word, parameters, drawn);
+#pragma unroll
+    for (int i = 0; i < 4; i++) v[i] = CAT(convert_, MATH_OF(W))(drawn[i]);
+    ac[0].even = v[0].lo, ac[0].odd = v[2].lo, ac[1].even = v[0].hi, ac[1].odd = v[2].hi;
+    bd[0].even = v[1].lo, bd[0].odd = v[3].lo, bd[1].even = v[1].hi, bd[1].odd = v[3].hi;
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        values[2 * i].even = ac[i].lo, values[2 * i].odd = bd[i].lo;
+        values[2 * i + 1].even = ac[i].hi, values[2 * i + 1].odd = bd[i].hi;
+    }
+}
+
+#endif
 
 // W positions, the elements from `at` on.
 static inline void make_run(global STORAGE(Y) *y, const struct random_args *args,
                             struct random_start first, long at) {
     const VEC(ulong) position = first.position + (ulong)at / 4 + (VEC(ulong))CAT(IOTA_, W);
-    VEC(ulong) c[4] = {position, position >> 32, args->stream, args->stream >> 32};
-    words_t word[4];
-    OF(VALUE) drawn[4];
+    VEC(ulong) c[4] = {position, position >> 32, args->stream_number, args->stream_number >> 32};
     MATHV(Y) values[4];
-    MATH(Y) run[4 * W];
+    global STORAGE(Y) *to = y + args->y_offset + at;
     philoxv(c, (uint)first.seed, (uint)(first.seed >> 32));
-    for (int i = 0; i < 4; i++) word[i] = CONVERT(uint)(c[i]);
-    draw(word, args->parameters, drawn);
-    for (int i = 0; i < 4; i++) values[i] = CAT(convert_, MATH_OF(W))(drawn[i]);
-    CAT(interleave, W)(values[0], values[1], values[2], values[3], run);
+    make_values(c, args->parameters, values);
 
     const int count = (int)min(4L * W, args->count - at);
-    if (args->is_dense && count == 4 * W)
-        for (int i = 0; i < 4 * W; i += W)
-            STOREV(Y, y, args->y_offset + at + i, CAT(vload, W)(0, run + i));
-    else
-        store_each(y, args, at, count, run);
+    if (args->is_dense && count == 4 * W) {
+        const bool stream = args->stream != 0 && IS_STREAMABLE(to);
+    #pragma unroll
+    for (int i = 0; i < 4; i++) {
+            if (stream)
+                STREAMV(Y, to, i * W, values[i]);
+            else
+                STOREV(Y, to, i * W, values[i]);
+        }
+        return;
+    }
+    MATH(Y) run[4 * W];
+#pragma unroll
+    for (int i = 0; i < 4; i++) CAT(vstore, W)(values[i], i, run);
+    store_each(y, args, at, count, run);
 }
 
 kernel void random_fill(global STORAGE(Y) *restrict y, const struct random_args args,

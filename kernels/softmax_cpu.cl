@@ -31,6 +31,7 @@ struct softmax_args {
     long x_offset, y_offset;
     long tile_rows;            // rows brought in at a time; 1 for rows over ROW elements
     long rows_per_item;
+    long stream;               // stores should bypass the caches
 };
 
 // Elements in private memory; rows of a tile, and what keeps those from sharing cache sets.
@@ -65,12 +66,12 @@ static inline acc_t load_run(global const STORAGE(X) *x, long stride, int count,
     if (stride == 1) {
         for (; i + W <= count; i += W) {
             const accv_t v = SIGN load_accv(x + i);
-            CAT(vstore, W)(v, 0, row + i);
+            keep_accv(row + i, v);
             most_lanes = v > most_lanes ? v : most_lanes;
         }
     }
     acc_t lanes[W];
-    CAT(vstore, W)(most_lanes, 0, lanes);
+    keep_accv(lanes, most_lanes);
     for (int k = 0; k < W; k++) most = lanes[k] > most ? lanes[k] : most;
     for (; i < count; i++) {
         row[i] = SIGN load_acc(x + i * stride);
@@ -84,20 +85,26 @@ static inline acc_t load_run(global const STORAGE(X) *x, long stride, int count,
 static inline accv_t exponential(acc_t *row, acc_t most) {
     const accv_t e = EXP(CAT(vload, W)(0, row) - most);
 #if !IS_LOG
-    CAT(vstore, W)(e, 0, row);
+    keep_accv(row, e);
 #endif
     return e;
 }
 
-// The sum of the exponentials of up to a block of a row.
-static inline acc_t exponentials(acc_t *row, int count, acc_t most) {
+// The sum of the exponentials of up to a block of a row; meanwhile `next` arrives, elements that come
+// later.
+static inline acc_t exponentials(acc_t *row, int count, acc_t most,
+                                 global const STORAGE(X) *next) {
     const int full = count / LANES * LANES, rest = count - full;
     accv_t sums[ACCUMULATORS];
 #pragma unroll
     for (int j = 0; j < ACCUMULATORS; j++) sums[j] = (accv_t)0;
-    for (int i = 0; i < full; i += LANES)
+    for (int i = 0; i < full; i += LANES) {
+#pragma unroll
+        for (int line = 0; line < LANES; line += LINE_BYTES / (int)sizeof(*next))
+            FETCH_LINE(next + i + line);
 #pragma unroll
         for (int j = 0; j < ACCUMULATORS; j++) sums[j] += exponential(row + i + j * W, most);
+    }
 #pragma unroll
     for (int j = 0; j < ACCUMULATORS; j++)
         if (j * W < rest) sums[j] += exponential(row + full + j * W, most);
@@ -108,9 +115,10 @@ static inline acc_t exponentials(acc_t *row, int count, acc_t most) {
     return FOLD(sums[0]);
 }
 
-static inline void push_sums(struct block_stack *stack, acc_t *row, int count, acc_t most) {
+static inline void push_sums(struct block_stack *stack, acc_t *row, int count, acc_t most,
+                             global const STORAGE(X) *next) {
     for (int i = 0; i < count; i += BLOCK)
-        stack_push(stack, exponentials(row + i, min(BLOCK, count - i), most));
+        stack_push(stack, exponentials(row + i, min(BLOCK, count - i), most, next + i));
 }
 
 #if IS_LOG
@@ -126,18 +134,21 @@ static inline void push_sums(struct block_stack *stack, acc_t *row, int count, a
 #endif
 
 static inline void store_run(const acc_t *row, global STORAGE(Y) *y, long stride, int count,
-                             acc_t most, acc_t factor) {
+                             acc_t most, acc_t factor, bool stream) {
     int i = 0;
-    if (stride == 1)
+    if (stride == 1 && stream && IS_STREAMABLE(y))
+        for (; i + W <= count; i += W)
+            STREAMV(Y, y, i, RESULT(CAT(vload, W)(0, row + i), most, factor));
+    else if (stride == 1)
         for (; i + W <= count; i += W)
             STOREV(Y, y, i, RESULT(CAT(vload, W)(0, row + i), most, factor));
     for (; i < count; i++) STORE(Y, y, i * stride, RESULT(row[i], most, factor));
 }
 
 // A row of any length, in pieces of up to ROW elements. Only a single piece stays in memory from
-// pass to pass.
-static inline void do_row(global const STORAGE(X) *x, global STORAGE(Y) *y,
-                          const struct softmax_args *args, acc_t *row) {
+// pass to pass. `next`: the row that comes next, or this one again.
+static inline void do_row(global const STORAGE(X) *x, global const STORAGE(X) *next,
+                          global STORAGE(Y) *y, const struct softmax_args *args, acc_t *row) {
     const bool is_single = args->length <= ROW;
     struct block_stack stack;
     stack.count = 0, stack.top = 0;
@@ -148,7 +159,7 @@ static inline void do_row(global const STORAGE(X) *x, global STORAGE(Y) *y,
     for (long r = 0; r < args->length; r += ROW) {
         const int count = (int)min((long)ROW, args->length - r);
         if (!is_single) load_run(x + r * args->x_stride, args->x_stride, count, most, row);
-        push_sums(&stack, row, count, most);
+        push_sums(&stack, row, count, most, next + r);
     }
     const acc_t factor = FACTOR(stack_result(&stack), most);
     for (long r = 0; r < args->length; r += ROW) {
@@ -157,10 +168,11 @@ static inline void do_row(global const STORAGE(X) *x, global STORAGE(Y) *y,
             load_run(x + r * args->x_stride, args->x_stride, count, most, row);
 #if !IS_LOG
             for (int i = 0; i < count; i += BLOCK)
-                exponentials(row + i, min(BLOCK, count - i), most);
+                exponentials(row + i, min(BLOCK, count - i), most, x + r + i);
 #endif
         }
-        store_run(row, y + r * args->y_stride, args->y_stride, count, most, factor);
+        store_run(row, y + r * args->y_stride, args->y_stride, count, most, factor,
+                  args->stream != 0);
     }
 }
 
@@ -183,7 +195,7 @@ static inline void do_tile(global const STORAGE(X) *x, global STORAGE(Y) *y,
         struct block_stack stack;
         stack.count = 0, stack.top = 0;
         for (int r = length; r < filled; r++) rows[t * pitch + r] = -INFINITY;
-        push_sums(&stack, rows + t * pitch, length, most[t]);
+        push_sums(&stack, rows + t * pitch, length, most[t], x + x_at[t]);
         factor[t] = FACTOR(stack_result(&stack), most[t]);
     }
     for (int r = 0; r < length; r++)
@@ -206,9 +218,11 @@ kernel void softmax_rows(global const STORAGE(X) *restrict x, global STORAGE(Y) 
             x_at[t] += args.x_offset;
             y_at[t] += args.y_offset;
         }
-        if (tile == 1)
-            do_row(x + x_at[0], y + y_at[0], &args, rows);
-        else
+        if (tile == 1) {
+            const long next = args.x_offset + axes_x(&args.kept, min(row + 1, end - 1));
+            do_row(x + x_at[0], x + next, y + y_at[0], &args, rows);
+        } else {
             do_tile(x, y, &args, x_at, y_at, count, rows);
+        }
     }
 }

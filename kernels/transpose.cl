@@ -26,6 +26,8 @@
 #error "transpose.cl needs T"
 #endif
 
+#include "cache.clh"
+
 #define CAT_(a, b) a##b
 #define CAT(a, b) CAT_(a, b)
 
@@ -60,7 +62,6 @@ static inline void find_batch(const struct plan *p, long batch, long *source_at,
 #define TILE_ROWS 32
 #define TILE_BYTES 256
 #define TILE_COLUMNS (TILE_BYTES / (int)sizeof(T))
-#define LINE 64
 #define STRIP 16 // tiles
 typedef CAT(T, W) vector_t;
 
@@ -69,15 +70,6 @@ typedef CAT(T, W) vector_t;
 #define HIGH_WORDS(a, b) (uint8)(a.s2, b.s2, a.s3, b.s3, a.s6, b.s6, a.s7, b.s7)
 #define LOW_PAIRS(a, b) (uint8)(a.s01, b.s01, a.s45, b.s45)
 #define HIGH_PAIRS(a, b) (uint8)(a.s23, b.s23, a.s67, b.s67)
-
-// A hint that may name any address; NVIDIA's clang has its own address spaces.
-#if defined(__clang__) && !defined(__NV_CL_C_VERSION)
-#define PREFETCH(p) __builtin_prefetch((const void *)(ulong)(p))
-#define STREAM(v, p) __builtin_nontemporal_store(v, p)
-#else
-#define PREFETCH(p)
-#define STREAM(v, p) (*(p) = (v))
-#endif
 
 // Reads 8 rows of 8 words and stores the block turned: 8 rows of the buffer.
 static inline void turn_words(global const uint *source, long pitch, uint *buffer) {
@@ -105,8 +97,9 @@ static inline void read_tile(global const T *source, long pitch, int rows, int c
     if (sizeof(T) == 4 && rows == TILE_ROWS && columns == TILE_COLUMNS) {
         for (int r = 0; r < TILE_ROWS; r += 8) {
             for (int c = 0; c < TILE_COLUMNS; c += 8) {
-                if (c % (LINE / 4) == 0)
-                    for (int k = r; k < r + 8; k++) PREFETCH(source + k * pitch + c + 2 * LINE / 4);
+                if (c % (LINE_BYTES / 4) == 0)
+                    for (int k = r; k < r + 8; k++)
+                        FETCH_LINE(source + k * pitch + c + 2 * LINE_BYTES / 4);
                 turn_words((global const uint *)(source + r * pitch + c), pitch,
                            (uint *)(buffer + c * TILE_ROWS + r));
             }

@@ -53,6 +53,11 @@ static inline int64_t cbk_ocl_divide_up(int64_t value, int64_t divisor) {
     return (value + divisor - 1) / divisor;
 }
 
+/// Is an output so large that a CPU stores it past its caches?
+static inline bool cbk_ocl_is_streamed(int64_t element_count, cbk_dtype dtype) {
+    return element_count * (int64_t)cbk_dtype_size(dtype) >= 16 << 20;
+}
+
 static inline int64_t cbk_ocl_clamp(int64_t value, int64_t low, int64_t high) {
     return value < low ? low : value > high ? high : value;
 }

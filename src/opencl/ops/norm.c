@@ -17,6 +17,7 @@ struct norm_args {
     int64_t x_offset, g_offset, gamma_offset, beta_offset, y_offset, stats_offset, partials_offset;
     int64_t chunks;
     int64_t items;
+    int64_t stream;
 };
 
 /// One normalisation. Operands are dense along the last `axis_count` axes, which make a row.
@@ -154,6 +155,7 @@ static cbk_status run_cpu(struct normalisation *n) {
     const int64_t items = cbk_ocl_clamp(useful, 1, 16 * (int64_t)caps->compute_units);
     n->program.lanes = cbk_ocl_norm_lanes(caps->float_lanes, n->program.x);
     n->args.items = cbk_ocl_divide_up(rows, items);
+    n->args.stream = cbk_ocl_is_streamed(rows * n->args.length, n->program.x);
     return launch_rows(n, "norm_rows", cbk_ocl_divide_up(rows, n->args.items));
 }
 

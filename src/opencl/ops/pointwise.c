@@ -15,39 +15,6 @@ struct form {
     uint32_t lanes;
 };
 
-/// C element type of outputs that a CPU can store around its caches; NULL: none.
-static const char *stream_type(cbk_dtype dtype) {
-    switch (dtype) {
-    case CBK_DTYPE_F64:
-        return "double";
-    case CBK_DTYPE_F32:
-    case CBK_DTYPE_FLEX32:
-        return "float";
-    case CBK_DTYPE_I64:
-        return "long";
-    case CBK_DTYPE_I32:
-        return "int";
-    case CBK_DTYPE_I16:
-        return "short";
-    case CBK_DTYPE_I8:
-        return "char";
-    case CBK_DTYPE_U64:
-        return "ulong";
-    case CBK_DTYPE_U32:
-        return "uint";
-    case CBK_DTYPE_U16:
-        return "ushort";
-    case CBK_DTYPE_U8:
-        return "uchar";
-    case CBK_DTYPE_BF16:
-        return "ushort -DSTREAM_BF16";
-    case CBK_DTYPE_F16:
-        return "ushort -DSTREAM_F16";
-    default:
-        return NULL;
-    }
-}
-
 static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines) {
     static const char *const names[] = {"OUT", "A", "B", "C"};
     const struct form *form = spec->context;
@@ -66,8 +33,6 @@ static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines
     if (op->is_indexed) cbk_rt_text_add(defines, " -DINDEXED");
     if (form->is_gpu) cbk_rt_text_add(defines, " -DGPU_FORM -DALIGNED");
     if (form->has_index64) cbk_rt_text_add(defines, " -DINDEX64");
-    if (!form->is_gpu && stream_type(op->types[0]) != NULL)
-        cbk_rt_text_add(defines, " -DSTREAM=%s", stream_type(op->types[0]));
 }
 
 /// Elements per two vector registers (CPU: two chains of instructions hide latencies) or 16-byte

@@ -7,11 +7,12 @@
 struct random_args {
     struct cbk_ocl_axes y;
     int64_t y_offset, count;
-    uint64_t position, stream, seed;
+    uint64_t position, stream_number, seed;
     uint64_t parameters[3];
     int64_t runs_per_item;
     int64_t is_dense;
     int64_t start_offset;
+    int64_t stream;
 };
 
 static const char *const draws[] = {"uniform", "normal", "bernoulli", "integer"};
@@ -219,7 +220,7 @@ cbk_status cbk_ocl_random(struct cbk_ocl_stream *stream, const cbk_op *op) {
     const struct cbk_rt_caps *caps = stream->device->caps;
     struct cbk_ocl_operand y = cbk_ocl_operand(op->outputs[0]);
     const cbk_random_state *state = cbk_ocl_random_state(stream);
-    struct random_args args = {.stream = state->stream_number, .seed = state->seed};
+    struct random_args args = {.stream_number = state->stream_number, .seed = state->seed};
     struct program program = {.draw = LOW(op->opcode), .y = y.meta->dtype, .is_gpu = !caps->is_cpu};
     cbk_status status = set_parameters(op, y.meta->dtype, args.parameters, &program.is_tiny);
     if (status != CBK_OK) return status;
@@ -229,6 +230,7 @@ cbk_status cbk_ocl_random(struct cbk_ocl_stream *stream, const cbk_op *op) {
     program.is_aligned = program.is_gpu && args.y_offset % 4 == 0;
     program.has_index64 = !program.is_gpu || cbk_ocl_axes_are_long(&args.y) ||
                           (stream->device->flags & CBK_INDEX_64) != 0;
+    args.stream = cbk_ocl_is_streamed(args.count, program.y);
     size_t items = (size_t)plan(caps, &program, &args), local = program.is_gpu ? GROUP : 1;
     struct cbk_rt_launch launch = {.operation = operations[program.draw],
                                    .dimensions = 1,

@@ -10,7 +10,7 @@
 struct cpu_args {
     struct cbk_ocl_axes kept;
     int64_t length, x_stride, y_stride, x_offset, y_offset;
-    int64_t tile_rows, rows_per_item;
+    int64_t tile_rows, rows_per_item, stream;
 };
 
 struct gpu_args {
@@ -116,6 +116,7 @@ static cbk_status softmax_cpu(struct cbk_ocl_stream *stream, struct program *pro
     int64_t items = cbk_ocl_clamp(useful, 1, 16 * (int64_t)caps->compute_units);
     int64_t share = cbk_ocl_divide_up(args.kept.count, items);
     args.rows_per_item = cbk_ocl_divide_up(share, args.tile_rows) * args.tile_rows;
+    args.stream = cbk_ocl_is_streamed(args.kept.count * args.length, program->x);
     return launch(stream, program, "softmax_rows",
                   cbk_ocl_divide_up(args.kept.count, args.rows_per_item), x, y, &args, sizeof args);
 }
