@@ -32,11 +32,6 @@ static bool fails(const char *function, cl_int *out_code) {
     return true;
 }
 
-static cl_int hold_event(cl_int code, const cl_event *event) {
-    if (code == CL_SUCCESS && event && *event) hold(CBK_FAULT_EVENT, 1);
-    return code;
-}
-
 // ---- commands that fail after they were enqueued -------------------------------------------------
 
 enum { MOST_BROKEN = 256 };
@@ -52,7 +47,26 @@ static struct {
     } events[MOST_BROKEN];
 } broken = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
+/// With the mutex locked. An event's address may be that of an earlier one.
+static void forget(cl_event event) {
+    for (uint32_t i = 0; i < broken.count; i++) {
+        if (broken.events[i].event == event) broken.events[i--] = broken.events[--broken.count];
+    }
+}
+
+/// Of every event that a call has made.
+static cl_int hold_event(cl_int code, const cl_event *event) {
+    if (code != CL_SUCCESS || !event || !*event) return code;
+    hold(CBK_FAULT_EVENT, 1);
+    pthread_mutex_lock(&broken.mutex);
+    forget(*event);
+    pthread_mutex_unlock(&broken.mutex);
+    return code;
+}
+
+/// The same for the commands that may be broken.
 static cl_int hold_command(cl_int code, cl_command_queue queue, const cl_event *event) {
+    (void)hold_event(code, event);
     if (code != CL_SUCCESS || !event) return code;
     pthread_mutex_lock(&broken.mutex);
     if (queue == broken.queue && broken.count < MOST_BROKEN) {
@@ -60,7 +74,7 @@ static cl_int hold_command(cl_int code, cl_command_queue queue, const cl_event *
         broken.events[broken.count++].state = broken.state;
     }
     pthread_mutex_unlock(&broken.mutex);
-    return hold_event(code, event);
+    return code;
 }
 
 /// The state of an event as it is to be told.
@@ -77,21 +91,6 @@ void cbk_fault_break(cl_command_queue queue, cl_int state) {
     pthread_mutex_lock(&broken.mutex);
     broken.queue = queue;
     broken.state = state;
-    pthread_mutex_unlock(&broken.mutex);
-}
-
-/// Its address may be another event's next.
-static void forget_event(cl_event event) {
-    cl_uint references = 0;
-    if (real.clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof references, &references,
-                            NULL) ||
-        references > 1) {
-        return;
-    }
-    pthread_mutex_lock(&broken.mutex);
-    for (uint32_t i = 0; i < broken.count; i++) {
-        if (broken.events[i].event == event) broken.events[i--] = broken.events[--broken.count];
-    }
     pthread_mutex_unlock(&broken.mutex);
 }
 
@@ -345,7 +344,6 @@ static cl_int CL_API_CALL fake_RetainEvent(cl_event object) {
 
 static cl_int CL_API_CALL fake_ReleaseEvent(cl_event object) {
     hold(CBK_FAULT_EVENT, -1);
-    forget_event(object);
     return real.clReleaseEvent(object);
 }
 
