@@ -71,6 +71,8 @@ static const struct row rows[] = {
     {F16, 0, 0, 150, 600, 170, CBK_OP_GELU, ROW, FULL, 0},
     {BF16, 0, 0, 150, 600, 170, CBK_OP_RELU, ROW, FULL, TEST_TRANSPOSED},
     {F16, F32, 0, 150, 600, 170, CBK_OP_RELU, ROW, FULL, 0},
+    {BF16, 0, 0, 150, 600, 172, CBK_OP_RELU, ROW, FULL, 0}, // rows of whole vectors
+    {F16, F32, 0, 150, 600, 172, CBK_OP_RELU, ROW, FULL, 0},
     {F64, 0, 0, 129, 400, 80, CBK_OP_TANH, ROW, FULL, 0},
     // every dtype
     {F64, 0, 0, 9, 33, 21, CBK_OP_GELU, ROW, FULL, 0},
