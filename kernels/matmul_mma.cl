@@ -165,9 +165,9 @@ static inline void multiply_tile(local uchar *stages, struct source *from, const
 
 #ifdef EPILOGUE
 
-#define PITCH (BN + 8)                  // of the rows of sums in local memory
+#define PITCH (BN + 8)                    // of the rows of sums in local memory
 #define ROWS_AT_ONCE (THREADS / (BN / W)) // a work-item has W columns of a row
-#define LOADS 4                         // of each operand, on their way at a time
+#define LOADS 4                           // of each operand, on their way at a time
 
 static inline bool runs_along_rows(global const STORAGE(Y) *x, long row, long column) {
     return column == 1 && row % W == 0 && (ulong)x % (W * sizeof(STORAGE(Y))) == 0;
