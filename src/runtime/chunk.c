@@ -6,7 +6,12 @@
 /// the driver, so that varying sizes cannot pile up buffers.
 #include "internal.h"
 
-enum { MIB = 1 << 20, MAX_SHELF_COUNT = 256, MAX_ALIGNMENT = 4096 };
+enum {
+    MIB = 1 << 20,
+    MAX_SHELF_COUNT = 256,
+    MAX_ALIGNMENT = 4096,
+    LARGE_PAGES_FROM = 32 * MIB ///< C libraries' allocators keep smaller blocks among others
+};
 
 static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high) {
     return value < low ? low : value > high ? high : value;
@@ -186,21 +191,40 @@ static void unreserve(struct cbk_rt_device *device, uint64_t size) {
     cbk_os_unlock(&device->memory.mutex);
 }
 
-/// Asks the driver. Many drivers allocate at first use: moving the buffer to the device makes a
-/// shortage known here rather than at a launch.
+/// Large pages save CPUs most of their address translation. Mapping tells where the driver keeps the
+/// buffer; nobody waits for it, for the contents are not looked at.
+static cl_int advise_pages(struct cbk_rt_stream *stream, cl_mem mem, uint64_t size) {
+    const struct cbk_rt_cl *cl = stream->device->cl;
+    cl_int code = CL_SUCCESS;
+    if (size < LARGE_PAGES_FROM) return CL_SUCCESS;
+    void *start = cl->clEnqueueMapBuffer(stream->queue, mem, CL_FALSE, CL_MAP_READ, 0, (size_t)size,
+                                         0, NULL, NULL, &code);
+    if (!start) return code ? code : CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    cbk_os_advise_large_pages(start, (size_t)size);
+    cbk_rt_note_command(stream, NULL);
+    return cl->clEnqueueUnmapMemObject(stream->queue, mem, start, 0, NULL, NULL);
+}
+
+/// Many drivers allocate at first use: moving the buffer to the device makes a shortage known here
+/// rather than at a launch.
+static cl_int move_to_device(struct cbk_rt_stream *stream, cl_mem mem) {
+    const cl_int code = stream->device->cl->clEnqueueMigrateMemObjects(
+        stream->queue, 1, &mem, CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, 0, NULL, NULL);
+    if (code == CL_SUCCESS) cbk_rt_note_command(stream, NULL);
+    return code;
+}
+
+/// Asks the driver.
 static cl_int create_buffer(struct cbk_rt_stream *stream, uint64_t size, cl_mem *out) {
     const struct cbk_rt_device *device = stream->device;
-    const struct cbk_rt_cl *cl = device->cl;
     cl_int code = CL_SUCCESS;
-    *out = cl->clCreateBuffer(device->context, CL_MEM_READ_WRITE, (size_t)size, NULL, &code);
+    *out =
+        device->cl->clCreateBuffer(device->context, CL_MEM_READ_WRITE, (size_t)size, NULL, &code);
     if (!*out) return code ? code : CL_MEM_OBJECT_ALLOCATION_FAILURE;
-    if (device->found->info.type == CBK_DEVICE_CPU) return CL_SUCCESS;
-    code = cl->clEnqueueMigrateMemObjects(stream->queue, 1, out,
-                                          CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, 0, NULL, NULL);
-    if (code == CL_SUCCESS) {
-        cbk_rt_note_command(stream, NULL);
-    } else {
-        (void)cl->clReleaseMemObject(*out);
+    code = device->found->info.type == CBK_DEVICE_CPU ? advise_pages(stream, *out, size)
+                                                      : move_to_device(stream, *out);
+    if (code != CL_SUCCESS) {
+        (void)device->cl->clReleaseMemObject(*out);
         *out = NULL;
     }
     return code;

@@ -1,4 +1,4 @@
-/// os.h: threads, clock, process, environment, shared libraries. POSIX in os_posix.c; files are in
+/// os.h: threads, clock, process, environment, memory, shared libraries. POSIX in os_posix.c; files are in
 /// os_files.h. No other file of the library calls the operating system.
 #ifndef CUBEBACK_RUNTIME_OS_H
 #define CUBEBACK_RUNTIME_OS_H
@@ -62,6 +62,12 @@ const char *cbk_os_environment_entry(size_t index);
 /// What this processor can do, as readable text: machine code made here runs where it is the same.
 /// "" where it is not known how to ask (os_cpu.c).
 void cbk_os_cpu_features(char *out, size_t size);
+
+// ---- memory --------------------------------------------------------------------------------------
+
+/// Asks for large pages under what is not touched yet of [start, start + size). A hint: where the
+/// system has none nothing happens.
+void cbk_os_advise_large_pages(void *start, size_t size);
 
 // ---- shared libraries ----------------------------------------------------------------------------
 

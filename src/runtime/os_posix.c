@@ -101,6 +101,21 @@ const char *cbk_os_environment_entry(size_t index) {
     return NULL;
 }
 
+// ---- memory --------------------------------------------------------------------------------------
+
+#ifdef MADV_HUGEPAGE
+void cbk_os_advise_large_pages(void *start, size_t size) {
+    const uintptr_t page = page_size();
+    const uintptr_t first = ((uintptr_t)start + page - 1) / page * page;
+    const uintptr_t last = ((uintptr_t)start + size) / page * page;
+    if (first < last) (void)madvise((void *)first, last - first, MADV_HUGEPAGE);
+}
+#else
+void cbk_os_advise_large_pages(void *start, size_t size) {
+    (void)start, (void)size;
+}
+#endif
+
 // ---- shared libraries ----------------------------------------------------------------------------
 
 void *cbk_os_library_open(const char *name) {

@@ -236,6 +236,20 @@ static void a_refusing_driver_is_asked_once_more(void **state) {
     side->rt->cl.clCreateBuffer = table.clCreateBuffer;
 }
 
+/// CPUs' large buffers are mapped when they are new.
+static void a_buffer_that_cannot_be_mapped_is_not_kept(void **state) {
+    struct test_runtime *side = *state;
+    struct cbk_rt_block *x = NULL;
+    if (side->device->found->info.type != CBK_DEVICE_CPU) return;
+    cbk_fault_plan(1, CL_MEM_OBJECT_ALLOCATION_FAILURE, "clEnqueueMapBuffer");
+    assert_ok(cbk_rt_alloc(side->stream, 40 * MIB, &x));
+    assert_non_null(cbk_fault_fired());
+    assert_int_equal(usage(side).reserved_bytes, 40 * MIB);
+    cbk_rt_free(side->device, &x);
+    assert_ok(cbk_rt_memory_cleanup(side->device));
+    assert_int_equal(usage(side).reserved_bytes, 0);
+}
+
 static void without_host_memory_nothing_is_lost(void **state) {
     struct test_runtime *side = *state;
     for (uint64_t n = 1; n < 6; n++) {
@@ -363,6 +377,7 @@ int main(void) {
         WITH_SIDE(what_another_stream_holds_unused_is_given_up),
         WITH_SIDE(freed_memory_serves_other_streams),
         WITH_SIDE(a_refusing_driver_is_asked_once_more),
+        WITH_SIDE(a_buffer_that_cannot_be_mapped_is_not_kept),
         WITH_SIDE(without_host_memory_nothing_is_lost),
         WITH_SIDE(persistent_blocks_are_exact),
         WITH_SIDE(blocks_can_be_buffers_of_their_own),
