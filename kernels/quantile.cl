@@ -17,7 +17,7 @@ struct quantile_args {
     long rows, length, count; // of rows, of a row, of q
     long midpoint;
     long places[MOST];
-    ulong parts[MOST]; // of the way to the next element: bits of ACC
+    ulong parts[MOST]; // of the way to the next element, below 1: bits of ACC
 };
 
 kernel void quantile_pick(global const raw_t *restrict x, global raw_t *restrict y,
@@ -40,8 +40,9 @@ typedef MATH(ACC) acc_t;
 #define AS_f64(bits) as_double(bits)
 
 static inline acc_t between(acc_t a, acc_t b, acc_t t, bool is_midpoint) {
-    if (a == b) return a;
-    if (is_midpoint) return t == 0 ? a : a / 2 + b / 2;
+    if (a == b || t == 0) return a;
+    if (is_midpoint) return a / 2 + b / 2;
+    if (isinf(b - a)) return a * (1 - t) + b * t;
     return t < (acc_t)0.5f ? a + (b - a) * t : b - (b - a) * (1 - t);
 }
 

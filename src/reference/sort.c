@@ -96,8 +96,9 @@ static bool has_nan(const struct row *row) {
 }
 
 static double interpolate(double a, double b, double t, uint32_t interpolation) {
-    if (a == b) return a;
-    if (interpolation == CBK_QUANTILE_MIDPOINT) return t == 0 ? a : a / 2 + b / 2;
+    if (a == b || t == 0) return a;
+    if (interpolation == CBK_QUANTILE_MIDPOINT) return a / 2 + b / 2;
+    if (isinf(b - a)) return a * (1 - t) + b * t;
     return t < 0.5 ? a + (b - a) * t : b - (b - a) * (1 - t);
 }
 

@@ -1,6 +1,7 @@
 // test_sort.c: sort, topk, median and quantile along any axis against the reference.
 
 #include "runner.h"
+#include "support.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -106,6 +107,34 @@ static void add_quantile(struct test_list *list, cbk_dtype dtype, const struct f
     test_add(list, &spec, suffix);
 }
 
+static cbk_tensor *row_maximum(cbk_stream *stream, const struct test_spec *spec,
+                               cbk_tensor *const *inputs) {
+    const cbk_reduce_params rows =
+        CBK_INIT(cbk_reduce_params, .axis_count = 1, .axes = {spec->params.quantile.axis});
+    cbk_tensor *wide = NULL, *largest = NULL;
+    assert_ok(cbk_cast(stream, inputs[0], CBK_DTYPE_F64, &wide));
+    assert_ok(cbk_max_abs(stream, wide, &rows, &largest));
+    cbk_tensor_release(&wide);
+    return largest;
+}
+
+/// Neighbours as far apart as they can be, or one of them infinite.
+static void add_far_quantiles(struct test_list *list) {
+    static const cbk_dtype floats[] = {CBK_DTYPE_F32, CBK_DTYPE_F64, CBK_DTYPE_F16, CBK_DTYPE_BF16};
+    for (uint32_t i = 0; i < 8; i++) {
+        const cbk_dtype dtype = floats[i % 4];
+        struct test_spec spec = {.opcode = CBK_OP_QUANTILE,
+                                 .input_count = 1,
+                                 .tolerance = test_ulps(dtype, 2, 0),
+                                 .magnitude = row_maximum};
+        spec.tolerance.relative = 8 * test_unit_roundoff(dtype);
+        spec.inputs[0] = test_input(dtype, TEST_CONTIGUOUS, TEST_EDGES, 2, 400, 3);
+        test_set_params(&spec, quantile, .axis = 1, .interpolation = i < 4 ? 0 : i - 3,
+                        .q = {i < 4 ? 0.2 : 0.3});
+        test_add(list, &spec, i < 4 ? "far linear" : "far");
+    }
+}
+
 static void add_dtype(struct test_list *list, cbk_dtype dtype, uint32_t d) {
     for (uint32_t f = 0; f < FORM_COUNT; f++) {
         uint32_t number = 5 * f + 3 * d;
@@ -154,5 +183,6 @@ int main(void) {
     for (uint32_t d = 0; dtypes[d]; d++) add_dtype(&list, dtypes[d], d);
     add_sort(&list, CBK_OP_SORT, CBK_DTYPE_F32, &empty, 0);
     add_few_of_many(&list);
+    add_far_quantiles(&list);
     return test_run_list("sort", &list);
 }

@@ -109,12 +109,35 @@ static void medians_and_quantiles(void **state) {
            float, NAN);
 }
 
+/// Elements whose distance is no number, on all sides of the place.
+static void quantiles_of_far_elements(void **state) {
+    (void)state;
+    const double high = 0x1p1023;
+    for (uint32_t i = CBK_QUANTILE_LINEAR; i <= CBK_QUANTILE_MIDPOINT; i++) {
+        EXPECT(quantile(VECTOR(CBK_DTYPE_F32, float, 1, -INFINITY), i, 0), CBK_DTYPE_F32, float,
+               -INFINITY);
+        EXPECT(quantile(VECTOR(CBK_DTYPE_F32, float, 2, 1, INFINITY), i, 0.5), CBK_DTYPE_F32, float,
+               2);
+        EXPECT(quantile(VECTOR(CBK_DTYPE_F64, double, high, -high), i, 0), CBK_DTYPE_F64, double,
+               -high);
+    }
+    for (int i = 1; i < 4; i++) {
+        EXPECT(quantile(VECTOR(CBK_DTYPE_F32, float, 1, -INFINITY), CBK_QUANTILE_LINEAR, i * 0.25),
+               CBK_DTYPE_F32, float, -INFINITY);
+        EXPECT(quantile(VECTOR(CBK_DTYPE_F32, float, 1, INFINITY), CBK_QUANTILE_LINEAR, i * 0.25),
+               CBK_DTYPE_F32, float, INFINITY);
+        EXPECT(quantile(VECTOR(CBK_DTYPE_F64, double, -high, high), CBK_QUANTILE_LINEAR, i * 0.25),
+               CBK_DTYPE_F64, double, high *(i * 0.5 - 1));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scans),
         cmocka_unit_test(sorts),
         cmocka_unit_test(topks),
         cmocka_unit_test(medians_and_quantiles),
+        cmocka_unit_test(quantiles_of_far_elements),
     };
     return cmocka_run_group_tests_name("reference_order", tests, test_table_open, test_table_close);
 }

@@ -56,9 +56,9 @@ CBK_API cbk_status cbk_median_into(cbk_stream *stream, const cbk_tensor *x,
                                    const cbk_median_params *params, cbk_tensor *dst);
 
 /// Quantiles of each row: with p = q * (length - 1), i = floor(p), t = p - i and a, b the elements
-/// i and i + 1 of the sorted row, a + (b - a) t, or b - (b - a) (1 - t) from t = 1/2 on; equal a and
-/// b give a. Other interpolations: see CBK_QUANTILE_*; midpoint is a / 2 + b / 2. A row with a NaN
-/// gives NaN.
+/// i and i + 1 of the sorted row, a + (b - a) t, or b - (b - a) (1 - t) from t = 1/2 on, or
+/// a (1 - t) + b t where b - a is infinite; t = 0 and equal a and b give a. Other interpolations:
+/// see CBK_QUANTILE_*; midpoint is a / 2 + b / 2. A row with a NaN gives NaN.
 /// Shapes: params->count > 0 adds a leading axis of that length. Dtypes: floats; f16 and bf16 are
 /// rounded once. Errors: CBK_ERROR_SHAPE for an empty axis or a result of rank 9,
 /// CBK_ERROR_INVALID_ARGUMENT for q outside 0 .. 1.

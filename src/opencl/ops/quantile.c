@@ -30,9 +30,10 @@ static struct cbk_rt_spec make_spec(const cbk_dtype *dtype, const char *entry) {
                                 .context = dtype};
 }
 
+/// Below 1 in any arithmetic, so that an infinite element further on has a weight that is not 0.
 static uint64_t part_bits(double part, cbk_dtype dtype) {
     uint64_t bits = 0;
-    const float narrow = (float)part;
+    const float narrow = fminf((float)part, 0x1.fffffep-1f);
     if (dtype == CBK_DTYPE_F64)
         memcpy(&bits, &part, sizeof part);
     else
