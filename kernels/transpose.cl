@@ -6,10 +6,11 @@
 //   destination  row c at c * destination_pitch: r ->
 //
 // CPU form, one work-item (local size 1) per run of tiles:
-//   transpose_blocks  a tile is 32 rows of 256 bytes: it is read 8 rows at a time, turned in a
-//                     private buffer, and written in runs of 32 elements. 16 tiles below each other
-//                     come before the next column of tiles, so that both sides stay in the pages
-//                     they have touched
+//   transpose_blocks  a tile is 32 rows of 256 bytes, moved by lines of 64 bytes of each row: words
+//                     in squares in registers, others through a private buffer. What is written
+//                     are runs of 32 elements. Tiles go along the rows: the source is read in 32
+//                     streams, and each line once, for pitches are often powers of two and few lines
+//                     of a column then fit in the caches
 // GPU form, one work-group per tile; tiles are numbered down the source's rows, so that
 // neighbouring groups write neighbouring places:
 //   transpose_vector  tiles of 64 x 64 elements of 4 bytes in 4 x 4 blocks turned in registers;
@@ -62,62 +63,122 @@ static inline void find_batch(const struct plan *p, long batch, long *source_at,
 #define TILE_ROWS 32
 #define TILE_BYTES 256
 #define TILE_COLUMNS (TILE_BYTES / (int)sizeof(T))
-#define STRIP 16 // tiles
+#define LINE_COLUMNS (LINE_BYTES / (int)sizeof(T))
+#define FETCH_AHEAD (16 * LINE_COLUMNS)
 typedef CAT(T, W) vector_t;
 
-// The interleaved low and high halves of each 128-bit half of two vectors, as CPUs have them.
+// Whether lines can be stored past the caches at any multiple of the pitch.
+static inline bool is_aligned(global const T *destination, long pitch) {
+    return (((ulong)destination | (ulong)pitch * sizeof(T)) & (LINE_BYTES - 1)) == 0;
+}
+
+// How squares of words are turned: the interleaved low and high halves of each 128 bits of two
+// vectors, first by words and then by pairs, as CPUs have them; then 128 bits as wholes.
+#if W == 16
+#define SQUARE 16
+#define LOW_WORDS(a, b)                                                                            \
+    (uint16)(a.s0, b.s0, a.s1, b.s1, a.s4, b.s4, a.s5, b.s5, a.s8, b.s8, a.s9, b.s9, a.sc, b.sc,   \
+             a.sd, b.sd)
+#define HIGH_WORDS(a, b)                                                                           \
+    (uint16)(a.s2, b.s2, a.s3, b.s3, a.s6, b.s6, a.s7, b.s7, a.sa, b.sa, a.sb, b.sb, a.se, b.se,   \
+             a.sf, b.sf)
+#define LOW_PAIRS(a, b) (uint16)(a.s01, b.s01, a.s45, b.s45, a.s89, b.s89, a.scd, b.scd)
+#define HIGH_PAIRS(a, b) (uint16)(a.s23, b.s23, a.s67, b.s67, a.sab, b.sab, a.sef, b.sef)
+#define EVEN_QUARTERS(a, b) (uint16)(a.s0123, a.s89ab, b.s0123, b.s89ab)
+#define ODD_QUARTERS(a, b) (uint16)(a.s4567, a.scdef, b.s4567, b.scdef)
+typedef uint16 words_t;
+#else
+#define SQUARE 8
 #define LOW_WORDS(a, b) (uint8)(a.s0, b.s0, a.s1, b.s1, a.s4, b.s4, a.s5, b.s5)
 #define HIGH_WORDS(a, b) (uint8)(a.s2, b.s2, a.s3, b.s3, a.s6, b.s6, a.s7, b.s7)
 #define LOW_PAIRS(a, b) (uint8)(a.s01, b.s01, a.s45, b.s45)
 #define HIGH_PAIRS(a, b) (uint8)(a.s23, b.s23, a.s67, b.s67)
+typedef uint8 words_t;
+#endif
 
-// Reads 8 rows of 8 words and stores the block turned: 8 rows of the buffer.
-static inline void turn_words(global const uint *source, long pitch, uint *buffer) {
-    uint8 r0 = vload8(0, source), r1 = vload8(0, source + pitch);
-    uint8 r2 = vload8(0, source + 2 * pitch), r3 = vload8(0, source + 3 * pitch);
-    uint8 r4 = vload8(0, source + 4 * pitch), r5 = vload8(0, source + 5 * pitch);
-    uint8 r6 = vload8(0, source + 6 * pitch), r7 = vload8(0, source + 7 * pitch);
-    uint8 a0 = LOW_WORDS(r0, r1), a1 = HIGH_WORDS(r0, r1), a2 = LOW_WORDS(r2, r3),
-          a3 = HIGH_WORDS(r2, r3), a4 = LOW_WORDS(r4, r5), a5 = HIGH_WORDS(r4, r5),
-          a6 = LOW_WORDS(r6, r7), a7 = HIGH_WORDS(r6, r7);
-    r0 = LOW_PAIRS(a0, a2), r1 = HIGH_PAIRS(a0, a2), r2 = LOW_PAIRS(a1, a3);
-    r3 = HIGH_PAIRS(a1, a3), r4 = LOW_PAIRS(a4, a6), r5 = HIGH_PAIRS(a4, a6);
-    r6 = LOW_PAIRS(a5, a7), r7 = HIGH_PAIRS(a5, a7);
-    vstore8((uint8)(r0.lo, r4.lo), 0, buffer);
-    vstore8((uint8)(r1.lo, r5.lo), 0, buffer + TILE_ROWS);
-    vstore8((uint8)(r2.lo, r6.lo), 0, buffer + 2 * TILE_ROWS);
-    vstore8((uint8)(r3.lo, r7.lo), 0, buffer + 3 * TILE_ROWS);
-    vstore8((uint8)(r0.hi, r4.hi), 0, buffer + 4 * TILE_ROWS);
-    vstore8((uint8)(r1.hi, r5.hi), 0, buffer + 5 * TILE_ROWS);
-    vstore8((uint8)(r2.hi, r6.hi), 0, buffer + 6 * TILE_ROWS);
-    vstore8((uint8)(r3.hi, r7.hi), 0, buffer + 7 * TILE_ROWS);
+// Keeps the compiler from making fewer but costlier shuffles of what comes before and behind.
+#if HAS_CPU_ACCESS && defined(__x86_64__)
+#define HOLD(v) __asm__("" : "+v"(v))
+#else
+#define HOLD(v)
+#endif
+
+// Turns SQUARE rows of as many words.
+static inline void turn_words(global const uint *source, long pitch, words_t *turned) {
+    words_t row[SQUARE], part[SQUARE];
+#pragma unroll
+    for (int i = 0; i < SQUARE; i++) row[i] = CAT(vload, SQUARE)(0, source + i * pitch);
+#pragma unroll
+    for (int i = 0; i < SQUARE; i += 2) {
+        part[i] = LOW_WORDS(row[i], row[i + 1]);
+        part[i + 1] = HIGH_WORDS(row[i], row[i + 1]);
+    }
+    // row[4 g + k]: word k of each 128 bits, from the rows 4 g to 4 g + 3
+#pragma unroll
+    for (int i = 0; i < SQUARE; i += 4) {
+        row[i] = LOW_PAIRS(part[i], part[i + 2]);
+        row[i + 1] = HIGH_PAIRS(part[i], part[i + 2]);
+        row[i + 2] = LOW_PAIRS(part[i + 1], part[i + 3]);
+        row[i + 3] = HIGH_PAIRS(part[i + 1], part[i + 3]);
+    }
+#pragma unroll
+    for (int i = 0; i < SQUARE; i++) HOLD(row[i]);
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+#if SQUARE == 16
+        words_t even = EVEN_QUARTERS(row[k], row[k + 4]);
+        words_t odd = ODD_QUARTERS(row[k], row[k + 4]);
+        words_t more_even = EVEN_QUARTERS(row[k + 8], row[k + 12]);
+        words_t more_odd = ODD_QUARTERS(row[k + 8], row[k + 12]);
+        HOLD(even);
+        HOLD(odd);
+        HOLD(more_even);
+        HOLD(more_odd);
+        turned[k] = EVEN_QUARTERS(even, more_even);
+        turned[k + 4] = EVEN_QUARTERS(odd, more_odd);
+        turned[k + 8] = ODD_QUARTERS(even, more_even);
+        turned[k + 12] = ODD_QUARTERS(odd, more_odd);
+#else
+        turned[k] = (uint8)(row[k].lo, row[k + 4].lo);
+        turned[k + 4] = (uint8)(row[k].hi, row[k + 4].hi);
+#endif
+    }
 }
 
-static inline void read_tile(global const T *source, long pitch, int rows, int columns, T *buffer) {
-    if (sizeof(T) == 4 && rows == TILE_ROWS && columns == TILE_COLUMNS) {
-        for (int r = 0; r < TILE_ROWS; r += 8) {
-            for (int c = 0; c < TILE_COLUMNS; c += 8) {
-                if (c % (LINE_BYTES / 4) == 0)
-                    for (int k = r; k < r + 8; k++)
-                        FETCH_LINE(source + k * pitch + c + 2 * LINE_BYTES / 4);
-                turn_words((global const uint *)(source + r * pitch + c), pitch,
-                           (uint *)(buffer + c * TILE_ROWS + r));
+// A line of each row of words, in squares. `stream`: the destination is aligned for it.
+static inline void move_words(global const uint *source, long source_pitch, global uint *destination,
+                              long destination_pitch, bool stream) {
+    for (int r = 0; r < TILE_ROWS; r++) FETCH_LINE(source + r * source_pitch + FETCH_AHEAD);
+    for (int c = 0; c < LINE_BYTES / 4; c += SQUARE) {
+        for (int r = 0; r < TILE_ROWS; r += SQUARE) {
+            words_t turned[SQUARE];
+            global uint *to = destination + c * destination_pitch + r;
+            turn_words(source + r * source_pitch + c, source_pitch, turned);
+            if (stream) {
+#pragma unroll
+                for (int i = 0; i < SQUARE; i++)
+                    STREAM(turned[i], (global words_t *)(to + i * destination_pitch));
+            } else {
+#pragma unroll
+                for (int i = 0; i < SQUARE; i++)
+                    CAT(vstore, SQUARE)(turned[i], 0, to + i * destination_pitch);
             }
         }
-        return;
     }
-    for (int r = 0; r < rows; r++)
-        for (int c = 0; c < columns; c++) buffer[c * TILE_ROWS + r] = source[r * pitch + c];
 }
 
-static inline void write_tile(global T *destination, long pitch, int rows, int columns, bool stream,
-                       const T *buffer) {
+// Up to a line of each row, through a buffer.
+static inline void move_lines(global const T *source, long source_pitch, global T *destination,
+                              long destination_pitch, int rows, int columns, bool stream) {
+    T buffer[LINE_COLUMNS * TILE_ROWS];
+    for (int r = 0; r < rows; r++)
+        for (int c = 0; c < columns; c++) buffer[c * TILE_ROWS + r] = source[r * source_pitch + c];
     for (int c = 0; c < columns; c++) {
-        global T *to = destination + c * pitch;
+        global T *to = destination + c * destination_pitch;
         const T *from = buffer + c * TILE_ROWS;
         if (rows < TILE_ROWS) {
             for (int r = 0; r < rows; r++) to[r] = from[r];
-        } else if (stream && ((ulong)to & (sizeof(vector_t) - 1)) == 0) {
+        } else if (stream) {
             for (int r = 0; r < TILE_ROWS; r += W)
                 STREAM(CAT(vload, W)(0, from + r), (global vector_t *)(to + r));
         } else {
@@ -128,25 +189,30 @@ static inline void write_tile(global T *destination, long pitch, int rows, int c
 }
 
 kernel void transpose_blocks(global T *destination, global const T *source, const struct plan p) {
-    T buffer[TILE_COLUMNS * TILE_ROWS];
     long tile_rows = (p.rows + TILE_ROWS - 1) / TILE_ROWS;
     long tile_columns = (p.columns + TILE_COLUMNS - 1) / TILE_COLUMNS;
     long tile = (long)get_global_id(0) * p.tiles_per_item;
     long last = min(tile + p.tiles_per_item, p.tiles);
     for (; tile < last; tile++) {
         long source_at, destination_at;
-        long batch = tile / (tile_rows * tile_columns), place = tile % (tile_rows * tile_columns);
-        long first = place / (STRIP * tile_columns) * STRIP;
-        long height = min(tile_rows - first, (long)STRIP);
-        place %= STRIP * tile_columns;
-        long row = (first + place % height) * TILE_ROWS, column = place / height * TILE_COLUMNS;
+        long strip = tile / tile_columns, column = tile % tile_columns * TILE_COLUMNS;
+        long row = strip % tile_rows * TILE_ROWS;
         int rows = (int)min(p.rows - row, (long)TILE_ROWS);
-        int columns = (int)min(p.columns - column, (long)TILE_COLUMNS);
-        find_batch(&p, batch, &source_at, &destination_at);
-        read_tile(source + source_at + row * p.source_pitch + column, p.source_pitch, rows, columns,
-                  buffer);
-        write_tile(destination + destination_at + column * p.destination_pitch + row,
-                   p.destination_pitch, rows, columns, p.stream != 0, buffer);
+        long end = min(column + TILE_COLUMNS, p.columns);
+        find_batch(&p, strip / tile_rows, &source_at, &destination_at);
+        source_at += row * p.source_pitch, destination_at += row;
+        for (; column < end; column += LINE_COLUMNS) {
+            int columns = (int)min(end - column, (long)LINE_COLUMNS);
+            global const T *from = source + source_at + column;
+            global T *to = destination + destination_at + column * p.destination_pitch;
+            if (sizeof(T) == 4 && rows == TILE_ROWS && columns == LINE_COLUMNS)
+                move_words((global const uint *)from, p.source_pitch, (global uint *)to,
+                           p.destination_pitch,
+                           p.stream && is_aligned(to, p.destination_pitch));
+            else
+                move_lines(from, p.source_pitch, to, p.destination_pitch, rows, columns,
+                           p.stream && is_aligned(to, p.destination_pitch));
+        }
     }
 }
 

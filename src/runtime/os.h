@@ -1,5 +1,5 @@
-/// os.h: threads, clock, process, environment, memory, shared libraries. POSIX in os_posix.c; files are in
-/// os_files.h. No other file of the library calls the operating system.
+/// os.h: threads, clock, process, environment, memory, shared libraries. POSIX in os_posix.c; files
+/// are in os_files.h. No other file of the library calls the operating system.
 #ifndef CUBEBACK_RUNTIME_OS_H
 #define CUBEBACK_RUNTIME_OS_H
 

@@ -74,6 +74,12 @@ static void add_streams(struct test_list *list) {
     test_add(list, &spec, "to bf16");
     test_set_params(&spec, cast, .dtype = CBK_DTYPE_F16);
     test_add(list, &spec, "to f16");
+    spec = (struct test_spec){.opcode = CBK_OP_COPY, .input_count = 1};
+    spec.tolerance.closeness = TEST_BITS;
+    spec.inputs[0] = test_input(CBK_DTYPE_F32, TEST_TRANSPOSED, TEST_EDGES, 2, 2001, 2112);
+    test_add(list, &spec, "");
+    spec.inputs[0].shape[1] = 2103;
+    test_add(list, &spec, "lines not aligned");
 }
 
 int main(void) {

@@ -96,7 +96,7 @@ static struct cbk_rt_spec make_spec(const struct form *form, const char *entry) 
 void cbk_ocl_transpose_programs(cbk_ocl_program_visitor visit, void *user_data) {
     static const cbk_dtype sizes[] = {CBK_DTYPE_U8, CBK_DTYPE_U16, CBK_DTYPE_U32, CBK_DTYPE_U64};
     for (int size = 0; size < 4; size++) {
-        uint32_t lanes = size == 3 ? 4 : size == 2 ? 8 : 16;
+        uint32_t lanes = size == 3 ? 8 : 16;
         struct form cpu = {.bits = sizes[size], .lanes = lanes};
         struct form gpu = {.bits = sizes[size], .is_gpu = true};
         struct cbk_rt_spec spec = make_spec(&cpu, "transpose_blocks");
