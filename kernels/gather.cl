@@ -19,6 +19,7 @@ struct gather_args {
     long x_offset, index_offset, y_offset;
     long x_step, length;    // of the indexed axis of x
     long piece, units_per_item, stream; // CPU form
+    long ahead, fetched; // rows ahead of which the first `fetched` elements are fetched; CPU form
 };
 
 #ifdef GPU_FORM
@@ -70,6 +71,15 @@ static inline struct places locate_row(const struct index_axes *axes, long row) 
     return at;
 }
 
+// Brings the beginning of what piece 0 of a row will copy near. What the index says is not looked at.
+static inline void fetch_row(global const E *x, global const STORAGE(I) *index,
+                             const struct gather_args *args, long row) {
+    const struct places at = locate_row(&args->axes, row);
+    const long place = (long)LOAD(I, index, args->index_offset + at.index);
+    global const E *from = x + args->x_offset + at.x + place * args->x_step;
+    for (long k = 0; k < args->fetched; k += LINE_BYTES / sizeof(E)) FETCH_LINE(from + k);
+}
+
 kernel void gather(global const E *restrict x, global const STORAGE(I) *restrict index,
                    global E *restrict y, const struct gather_args args, global int *flag,
                    uint operation) {
@@ -77,7 +87,10 @@ kernel void gather(global const E *restrict x, global const STORAGE(I) *restrict
     const long inner = axes->rank > 0 ? axes->shape[0] : 1;
     const long pieces = (inner + args.piece - 1) / args.piece, units = axes->count / inner * pieces;
     const long unit = (long)get_global_id(0) * args.units_per_item;
-    for (long u = unit; u < min(unit + args.units_per_item, units); u++) {
+    const long end_unit = min(unit + args.units_per_item, units);
+    for (long u = unit; u < end_unit; u++) {
+        if (args.fetched > 0 && u + args.ahead < end_unit)
+            fetch_row(x, index, &args, u + args.ahead);
         const long row = pieces == 1 ? u : u / pieces;
         const long begin = (u - row * pieces) * args.piece, end = min(begin + args.piece, inner);
         const struct places at = locate_row(axes, row);

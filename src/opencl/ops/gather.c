@@ -2,13 +2,16 @@
 #include "index.h"
 #include "mover.h"
 
-#define PIECE 4096 ///< elements of the innermost axis that a CPU work-item does at a time
+#define PIECE 4096         ///< elements of the innermost axis that a CPU work-item does at a time
+#define FETCHED_BYTES 4096 ///< that are on their way while a CPU copies a row
+#define LEAST_FETCHED 64   ///< bytes of a row for which that is worth a look at its index
 
 struct gather_args {
     struct cbk_ocl_index_axes axes;
     int64_t x_offset, index_offset, y_offset;
     int64_t x_step, length;
     int64_t piece, units_per_item, stream;
+    int64_t ahead, fetched;
 };
 
 // ---- launch -------------------------------------------------------------------------------------
@@ -37,6 +40,16 @@ static void widen(struct gather_args *args, int64_t factor) {
     }
 }
 
+/// CPUs follow a row by themselves once they are in it; finding the next one takes them longest.
+static void plan_fetching(struct gather_args *args, int64_t inner, uint32_t size) {
+    const struct cbk_ocl_index_axes *axes = &args->axes;
+    const int64_t bytes = inner * size;
+    if (axes->rank == 0 || axes->index[0] != 0 || axes->x[0] != 1 || inner > args->piece) return;
+    if (bytes < LEAST_FETCHED) return;
+    args->fetched = (bytes < FETCHED_BYTES ? bytes : FETCHED_BYTES) / size;
+    args->ahead = bytes < FETCHED_BYTES ? FETCHED_BYTES / bytes : 1;
+}
+
 /// Work-items.
 static int64_t plan(const struct cbk_rt_caps *caps, struct gather_args *args, uint32_t size) {
     const struct cbk_ocl_index_axes *axes = &args->axes;
@@ -45,6 +58,7 @@ static int64_t plan(const struct cbk_rt_caps *caps, struct gather_args *args, ui
     int64_t inner = axes->rank > 0 ? axes->shape[0] : 1;
     args->piece = inner < PIECE ? inner : PIECE;
     args->stream = axes->count * size >= CBK_OCL_STREAM_BYTES / 2 && inner * size >= 256;
+    plan_fetching(args, inner, size);
     int64_t units = axes->count / inner * cbk_ocl_divide_up(inner, args->piece);
     int64_t items = cbk_ocl_clamp(axes->count / 4096, 1, 16 * (int64_t)caps->compute_units);
     args->units_per_item = cbk_ocl_divide_up(units, items);
