@@ -123,7 +123,8 @@ typedef struct cbk_vtable {
     void (*graph_destroy)(void *self, void *graph);
 
     // memory ----------------------------------------------------------------------------------
-    cbk_status (*persistent_begin)(void *self, void *stream); ///< NULL: nothing to do.
+    // NULL: nothing to do. Each end has a begin before it.
+    cbk_status (*persistent_begin)(void *self, void *stream);
     cbk_status (*persistent_end)(void *self, void *stream);
     cbk_status (*memory_cleanup)(void *self, void *device); ///< NULL: nothing to do.
     cbk_status (*memory_usage)(void *self, void *device, cbk_memory_info *out);

@@ -232,7 +232,7 @@ CBK_API cbk_status cbk_memory_cleanup(cbk_device *device);
 CBK_API cbk_status cbk_memory_limit(cbk_device *device, uint64_t limit_bytes);
 
 /// Between begin and end, allocations on `stream` are persistent (weights): exact in size and
-/// apart from the pool. Pairs nest.
+/// apart from the pool. Pairs nest; an end without a begin is CBK_ERROR_INVALID_STATE.
 CBK_API cbk_status cbk_persistent_begin(cbk_stream *stream);
 CBK_API cbk_status cbk_persistent_end(cbk_stream *stream);
 

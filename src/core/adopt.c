@@ -30,6 +30,7 @@ static cbk_status adopt_stream(cbk_device *device, void *handle, uint64_t *out_n
     cbk_object_init(&stream->object, CBK_TAG_STREAM);
     stream->handle = handle;
     stream->capture = NULL;
+    stream->persistent_depth = 0;
     stream->device = cbk_device_retain(device);
     if (out_number != NULL) *out_number = number;
     *out = stream;

@@ -47,16 +47,26 @@ cbk_status cbk_persistent_begin(cbk_stream *stream) {
         status =
             cbk_stream_vtable(stream)->persistent_begin(cbk_stream_self(stream), stream->handle);
     }
+    if (status == CBK_OK) stream->persistent_depth++;
     return cbk_call_end(former, status);
+}
+
+static cbk_status persistent_end(cbk_stream *stream) {
+    cbk_status status = cbk_check_stream(stream);
+    if (status != CBK_OK) return status;
+    if (stream->persistent_depth == 0) {
+        return cbk_fail(CBK_ERROR_INVALID_STATE, 0, "no persistent_begin is open on the stream");
+    }
+    stream->persistent_depth--;
+    const cbk_vtable *vtable = cbk_stream_vtable(stream);
+    return vtable->persistent_end != NULL
+               ? vtable->persistent_end(cbk_stream_self(stream), stream->handle)
+               : CBK_OK;
 }
 
 cbk_status cbk_persistent_end(cbk_stream *stream) {
     struct cbk_call former = cbk_call_begin("persistent_end", CBK_OP_NONE);
-    cbk_status status = cbk_check_stream(stream);
-    if (status == CBK_OK && cbk_stream_vtable(stream)->persistent_end != NULL) {
-        status = cbk_stream_vtable(stream)->persistent_end(cbk_stream_self(stream), stream->handle);
-    }
-    return cbk_call_end(former, status);
+    return cbk_call_end(former, persistent_end(stream));
 }
 
 // ---- staging ------------------------------------------------------------------------------------

@@ -59,6 +59,7 @@ struct cbk_stream {
     cbk_device *device;
     void *handle;
     struct cbk_capture *capture; ///< in progress, or NULL. The stream's thread only
+    uint32_t persistent_depth;   ///< of cbk_persistent_begin. The stream's thread only
 };
 
 struct cbk_graph {

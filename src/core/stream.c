@@ -18,6 +18,7 @@ static cbk_status create(cbk_device *device, const cbk_stream_params *given, cbk
     cbk_object_init(&stream->object, CBK_TAG_STREAM);
     stream->handle = NULL;
     stream->capture = NULL;
+    stream->persistent_depth = 0;
     uint64_t number = atomic_fetch_add(&device->stream_count, 1);
     status = cbk_device_vtable(device)->stream_create(device->backend->self, device->handle,
                                                       &params, number, &stream->handle);

@@ -561,6 +561,7 @@ static void test_staging_and_persistent(void **state) {
     assert_ok(
         cbk_tensor_from_data(stream, CBK_DTYPE_F32, 2, shape_2x3, memory, sizeof one_to_six, &x));
     assert_ok(cbk_persistent_end(stream));
+    assert_status(CBK_ERROR_INVALID_STATE, cbk_persistent_end(stream));
     expect_floats(x, one_to_six, 6);
     cbk_tensor_release(&x);
     cbk_staging_free(side.device, &memory);
