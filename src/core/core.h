@@ -11,10 +11,14 @@
 struct cbk_call {
     const char *operation;
     cbk_opcode opcode;
+    bool is_composed; ///< what it is made of goes by its name
 };
 
 /// Notes what the thread is doing, so that messages start with it; returns what it did before.
 struct cbk_call cbk_call_begin(const char *operation, cbk_opcode opcode);
+
+/// The same for a function whose rows go by its name in messages.
+struct cbk_call cbk_call_begin_composed(const char *operation, cbk_opcode opcode);
 
 /// Puts the former note back and passes `status` on.
 cbk_status cbk_call_end(struct cbk_call former, cbk_status status);

@@ -10,8 +10,14 @@ static _Thread_local struct cbk_call running;
 
 struct cbk_call cbk_call_begin(const char *operation, cbk_opcode opcode) {
     struct cbk_call former = running;
-    running.operation = operation;
+    if (!running.is_composed) running.operation = operation;
     running.opcode = opcode;
+    return former;
+}
+
+struct cbk_call cbk_call_begin_composed(const char *operation, cbk_opcode opcode) {
+    struct cbk_call former = cbk_call_begin(operation, opcode);
+    running.is_composed = true;
     return former;
 }
 

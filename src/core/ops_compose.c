@@ -43,11 +43,11 @@ static cbk_status check(const cbk_stream *stream, struct target target, const cb
 /// cbk_<name> and cbk_<name>_into over `name(stream, target, ...)`.
 #define COMPOSITION(name, OP, PARAMETERS, ...)                                                     \
     cbk_status cbk_##name(cbk_stream *stream, PARAMETERS, cbk_tensor **out) {                      \
-        struct cbk_call former = cbk_call_begin(#name, OP);                                        \
+        struct cbk_call former = cbk_call_begin_composed(#name, OP);                               \
         return cbk_call_end(former, name(stream, new_result(out), __VA_ARGS__));                   \
     }                                                                                              \
     cbk_status cbk_##name##_into(cbk_stream *stream, PARAMETERS, cbk_tensor *dst) {                \
-        struct cbk_call former = cbk_call_begin(#name, OP);                                        \
+        struct cbk_call former = cbk_call_begin_composed(#name, OP);                               \
         return cbk_call_end(former, name(stream, into(dst), __VA_ARGS__));                         \
     }
 #define LIST(...) __VA_ARGS__
@@ -229,7 +229,7 @@ done:
 
 cbk_status cbk_prelu_backward(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *slope,
                               const cbk_tensor *grad, cbk_tensor **out_x, cbk_tensor **out_slope) {
-    struct cbk_call former = cbk_call_begin("prelu_backward", CBK_OP_PRELU_BACKWARD);
+    struct cbk_call former = cbk_call_begin_composed("prelu_backward", CBK_OP_PRELU_BACKWARD);
     return cbk_call_end(
         former, prelu_backward(stream, x, slope, grad, new_result(out_x), new_result(out_slope)));
 }
@@ -237,7 +237,7 @@ cbk_status cbk_prelu_backward(cbk_stream *stream, const cbk_tensor *x, const cbk
 cbk_status cbk_prelu_backward_into(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *slope,
                                    const cbk_tensor *grad, cbk_tensor *dst_x,
                                    cbk_tensor *dst_slope) {
-    struct cbk_call former = cbk_call_begin("prelu_backward", CBK_OP_PRELU_BACKWARD);
+    struct cbk_call former = cbk_call_begin_composed("prelu_backward", CBK_OP_PRELU_BACKWARD);
     return cbk_call_end(former,
                         prelu_backward(stream, x, slope, grad, into(dst_x), into(dst_slope)));
 }

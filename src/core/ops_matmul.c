@@ -94,7 +94,7 @@ static cbk_status give_back(cbk_stream *stream, bool is_vector, cbk_tensor **row
 cbk_status cbk_linear(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *weight,
                       const cbk_tensor *bias, const cbk_matmul_params *params, cbk_tensor **out) {
     cbk_tensor *rows = NULL, *result = NULL;
-    struct cbk_call former = cbk_call_begin("linear", CBK_OP_NONE);
+    struct cbk_call former = cbk_call_begin_composed("linear", CBK_OP_NONE);
     cbk_status status = CBK_OK;
     TRY(cbk_check_out(out));
     TRY(as_rows(stream, x, "x", &rows));
@@ -110,7 +110,7 @@ cbk_status cbk_linear_into(cbk_stream *stream, const cbk_tensor *x, const cbk_te
                            const cbk_tensor *bias, const cbk_matmul_params *params,
                            cbk_tensor *dst) {
     cbk_tensor *rows = NULL, *result = NULL;
-    struct cbk_call former = cbk_call_begin("linear", CBK_OP_NONE);
+    struct cbk_call former = cbk_call_begin_composed("linear", CBK_OP_NONE);
     cbk_status status = CBK_OK;
     TRY(as_rows(stream, x, "x", &rows));
     TRY(as_rows(stream, dst, "dst", &result));
@@ -126,19 +126,21 @@ done:
 cbk_status cbk_linear_x_backward(cbk_stream *stream, const cbk_tensor *weight,
                                  const cbk_tensor *grad, cbk_tensor **out) {
     cbk_tensor *turned = NULL;
+    struct cbk_call former = cbk_call_begin_composed("linear_x_backward", CBK_OP_NONE);
     cbk_status status = cbk_transpose(stream, weight, -2, -1, &turned);
     if (status == CBK_OK) status = cbk_linear(stream, grad, turned, NULL, NULL, out);
     cbk_tensor_release(&turned);
-    return status;
+    return cbk_call_end(former, status);
 }
 
 cbk_status cbk_linear_x_backward_into(cbk_stream *stream, const cbk_tensor *weight,
                                       const cbk_tensor *grad, cbk_tensor *dst) {
     cbk_tensor *turned = NULL;
+    struct cbk_call former = cbk_call_begin_composed("linear_x_backward", CBK_OP_NONE);
     cbk_status status = cbk_transpose(stream, weight, -2, -1, &turned);
     if (status == CBK_OK) status = cbk_linear_into(stream, grad, turned, NULL, NULL, dst);
     cbk_tensor_release(&turned);
-    return status;
+    return cbk_call_end(former, status);
 }
 
 /// x turned round, and grad, both as matrices.
@@ -157,7 +159,7 @@ done:
 cbk_status cbk_linear_weight_backward(cbk_stream *stream, const cbk_tensor *x,
                                       const cbk_tensor *grad, cbk_tensor **out) {
     cbk_tensor *turned = NULL, *rows = NULL;
-    struct cbk_call former = cbk_call_begin("linear_weight_backward", CBK_OP_NONE);
+    struct cbk_call former = cbk_call_begin_composed("linear_weight_backward", CBK_OP_NONE);
     cbk_status status = CBK_OK;
     TRY(cbk_check_out(out));
     TRY(weight_operands(stream, x, grad, &turned, &rows));
@@ -171,7 +173,7 @@ done:
 cbk_status cbk_linear_weight_backward_into(cbk_stream *stream, const cbk_tensor *x,
                                            const cbk_tensor *grad, cbk_tensor *dst) {
     cbk_tensor *turned = NULL, *rows = NULL;
-    struct cbk_call former = cbk_call_begin("linear_weight_backward", CBK_OP_NONE);
+    struct cbk_call former = cbk_call_begin_composed("linear_weight_backward", CBK_OP_NONE);
     cbk_status status = CBK_OK;
     TRY(weight_operands(stream, x, grad, &turned, &rows));
     TRY(cbk_matmul_into(stream, turned, rows, NULL, dst));
@@ -191,7 +193,7 @@ static cbk_reduce_params leading_axes(const cbk_tensor *grad) {
 
 cbk_status cbk_linear_bias_backward(cbk_stream *stream, const cbk_tensor *grad, cbk_tensor **out) {
     cbk_tensor *rows = NULL;
-    struct cbk_call former = cbk_call_begin("linear_bias_backward", CBK_OP_NONE);
+    struct cbk_call former = cbk_call_begin_composed("linear_bias_backward", CBK_OP_NONE);
     cbk_status status = CBK_OK;
     TRY(cbk_check_out(out));
     TRY(as_rows(stream, grad, "grad", &rows));
@@ -205,7 +207,7 @@ done:
 cbk_status cbk_linear_bias_backward_into(cbk_stream *stream, const cbk_tensor *grad,
                                          cbk_tensor *dst) {
     cbk_tensor *rows = NULL;
-    struct cbk_call former = cbk_call_begin("linear_bias_backward", CBK_OP_NONE);
+    struct cbk_call former = cbk_call_begin_composed("linear_bias_backward", CBK_OP_NONE);
     cbk_status status = CBK_OK;
     TRY(as_rows(stream, grad, "grad", &rows));
     const cbk_reduce_params params = leading_axes(rows);

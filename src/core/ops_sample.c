@@ -75,6 +75,6 @@ done:
 
 cbk_status cbk_affine_grid(cbk_stream *stream, const cbk_tensor *theta, int64_t height,
                            int64_t width, uint32_t align_corners, cbk_tensor **out) {
-    struct cbk_call former = cbk_call_begin("affine_grid", CBK_OP_MATMUL);
+    struct cbk_call former = cbk_call_begin_composed("affine_grid", CBK_OP_MATMUL);
     return cbk_call_end(former, affine_grid(stream, theta, height, width, align_corners != 0, out));
 }

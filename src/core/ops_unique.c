@@ -153,7 +153,7 @@ static cbk_status count_unique(cbk_stream *stream, const cbk_tensor *x,
 
 cbk_status cbk_count_unique(cbk_stream *stream, const cbk_tensor *x,
                             const cbk_compact_params *params, cbk_tensor **out) {
-    struct cbk_call former = cbk_call_begin("count_unique", CBK_OP_NONE);
+    struct cbk_call former = cbk_call_begin_composed("count_unique", CBK_OP_NONE);
     return cbk_call_end(former, count_unique(stream, x, params, out));
 }
 
@@ -161,7 +161,7 @@ cbk_status cbk_unique_sized(cbk_stream *stream, const cbk_tensor *x,
                             const cbk_compact_params *params, cbk_tensor **out,
                             cbk_tensor **out_inverse, cbk_tensor **out_counts,
                             cbk_tensor **out_count) {
-    struct cbk_call former = cbk_call_begin("unique", CBK_OP_NONE);
+    struct cbk_call former = cbk_call_begin_composed("unique", CBK_OP_NONE);
     struct groups groups = {NULL, NULL, NULL, NULL};
     cbk_tensor **const outs[RESULTS] = {out, out_inverse, out_counts, out_count};
     clear(outs);
@@ -173,7 +173,7 @@ cbk_status cbk_unique_sized(cbk_stream *stream, const cbk_tensor *x,
 
 cbk_status cbk_unique(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out,
                       cbk_tensor **out_inverse, cbk_tensor **out_counts) {
-    struct cbk_call former = cbk_call_begin("unique", CBK_OP_NONE);
+    struct cbk_call former = cbk_call_begin_composed("unique", CBK_OP_NONE);
     struct groups groups = {NULL, NULL, NULL, NULL};
     cbk_compact_params params = {.struct_size = sizeof params};
     cbk_tensor **const outs[RESULTS] = {out, out_inverse, out_counts, NULL};

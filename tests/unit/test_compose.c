@@ -348,6 +348,27 @@ static void fmod_keeps_the_sign_of_a(void **state) {
            CBK_DTYPE_F32, float, -1, 1, NAN, 5, NAN, -0.0f);
 }
 
+static void expect_message_of(const char *function) {
+    if (strncmp(cbk_last_error_message(), function, strlen(function)) == 0) return;
+    fail_msg("\"%s\" does not begin with %s", cbk_last_error_message(), function);
+}
+
+/// Rows that refuse go by the name of the function that was called.
+static void messages_name_the_function(void **state) {
+    (void)state;
+    cbk_tensor *a = counted(SHAPE(4, 3)), *b = counted(SHAPE(5, 2)), *out = NULL;
+    assert_status(CBK_ERROR_SHAPE, cbk_linear(test_table_stream, a, b, NULL, NULL, &out));
+    expect_message_of("linear: ");
+    assert_status(CBK_ERROR_SHAPE, cbk_linear_x_backward(test_table_stream, b, a, &out));
+    expect_message_of("linear_x_backward: ");
+    assert_status(CBK_ERROR_SHAPE, cbk_linear_weight_backward(test_table_stream, a, b, &out));
+    expect_message_of("linear_weight_backward: ");
+    assert_status(CBK_ERROR_SHAPE, cbk_matmul(test_table_stream, a, b, NULL, &out));
+    expect_message_of("matmul: ");
+    cbk_tensor_release(&a);
+    cbk_tensor_release(&b);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts),
@@ -360,6 +381,7 @@ int main(void) {
         cmocka_unit_test(closeness),
         cmocka_unit_test(products),
         cmocka_unit_test(fmod_keeps_the_sign_of_a),
+        cmocka_unit_test(messages_name_the_function),
     };
     return cmocka_run_group_tests_name("compose", tests, test_table_open, test_table_close);
 }
