@@ -1,4 +1,4 @@
-/// cases_order.c: scans and sorts.
+/// cases_order.c: scans, sorts, draws from given weights.
 #include "bench.h"
 
 #define Mi ((int64_t)1 << 20)
@@ -50,6 +50,26 @@ static cbk_status run_topk(struct bench *bench, const struct bench_case *of) {
                                       bench->tensor[2]);
 }
 
+/// Weights [m, n] and k draws from each row.
+static cbk_status setup_draws(struct bench *bench, const struct bench_case *of) {
+    const int64_t shape[2] = {of->m, of->n}, drawn[2] = {of->m, of->k};
+    cbk_status status = CBK_OK;
+    TRY(cbk_random_uniform(bench->stream, of->dtype, 2, shape, 0, 1, &bench->tensor[0]));
+    TRY(cbk_tensor_empty(bench->stream, CBK_DTYPE_I64, 2, drawn, &bench->tensor[1]));
+done:
+    return status;
+}
+
+static cbk_status run_categorical(struct bench *bench, const struct bench_case *of) {
+    const cbk_categorical_params params = CBK_INIT(cbk_categorical_params, .count = of->k);
+    return cbk_random_categorical_into(bench->stream, bench->tensor[0], &params, bench->tensor[1]);
+}
+static cbk_status run_distinct(struct bench *bench, const struct bench_case *of) {
+    const cbk_categorical_params params =
+        CBK_INIT(cbk_categorical_params, .count = of->k, .distinct = 1);
+    return cbk_random_categorical_into(bench->stream, bench->tensor[0], &params, bench->tensor[1]);
+}
+
 #define SCAN(name_, rows_, columns_, axis_)                                                        \
     {                                                                                              \
         .name = name_, .setup = setup_scan, .run = run_cumsum, .dtype = CBK_DTYPE_F32,             \
@@ -61,6 +81,13 @@ static cbk_status run_topk(struct bench *bench, const struct bench_case *of) {
     {                                                                                              \
         .name = name_, .setup = setup_sort, .run = run_, .dtype = CBK_DTYPE_F32,                   \
         .elements = (int64_t)(rows_) * (columns_), .m = rows_, .n = columns_, .k = kept_,          \
+        .reads = 1                                                                                 \
+    }
+
+#define DRAWS(name_, run_, rows_, columns_, count_)                                                \
+    {                                                                                              \
+        .name = name_, .setup = setup_draws, .run = run_, .dtype = CBK_DTYPE_F32,                  \
+        .elements = (int64_t)(rows_) * (columns_), .m = rows_, .n = columns_, .k = count_,         \
         .reads = 1                                                                                 \
     }
 
@@ -76,6 +103,9 @@ static const struct bench_case cases[] = {
     SORT("argsort_rows_65536x1024", run_argsort, 65536, 1024, 0),
     SORT("argsort_rows_4096x16384", run_argsort, 4096, 16384, 0),
     SORT("topk32_4096x16384", run_topk, 4096, 16384, 32),
+    DRAWS("categorical_64x131072", run_categorical, 64, 131072, 1),
+    DRAWS("categorical_1Mi_of_65536", run_categorical, 1, 65536, Mi),
+    DRAWS("categorical_distinct32_64x131072", run_distinct, 64, 131072, 32),
 };
 
 struct bench_table bench_order_cases(void) {

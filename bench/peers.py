@@ -331,6 +331,13 @@ def order_cases():
              torch=lambda t, x, v, i: t.sort(x, dim=1, stable=True, out=(v, i)))
     case("topk32_4096x16384", matrix(4096, 16384), numpy=lambda np, x, y: np_topk(np, x, 32),
          torch=lambda t, x, y: t.topk(x, 32, dim=1))
+    weights = lambda rows, columns: lambda lib: (lib.normal(rows, columns) ** 2,)
+    case("categorical_64x131072", weights(64, 131072),
+         torch=lambda t, x: t.multinomial(x, 1, replacement=True))
+    case("categorical_1Mi_of_65536", weights(1, 65536),
+         torch=lambda t, x: t.multinomial(x, Mi, replacement=True))
+    case("categorical_distinct32_64x131072", weights(64, 131072),
+         torch=lambda t, x: t.multinomial(x, 32))
 
 
 def product_cases():

@@ -16,6 +16,7 @@
 #include "axes.clh"
 #include "math.clh"
 #include "philox.clh"
+#include "random_start.clh"
 
 #ifdef GPU_FORM
 #define OF(type) type
@@ -35,28 +36,6 @@ struct random_args {
     long start_offset;   // in a graph
     long stream;         // CPU form: stores should bypass the caches
 };
-
-// In a graph: what its draws count from, stored by random_start when a replay begins; the position
-// of the arguments is relative to it and their seed has no say.
-struct random_start {
-    ulong position, seed;
-};
-
-kernel void random_start(global struct random_start *out, const struct random_start start,
-                         const long offset) {
-    out[offset] = start;
-}
-
-// Where this launch begins; `start` is NULL outside of graphs.
-static inline struct random_start begin(const struct random_args *args,
-                                        global const struct random_start *start) {
-    struct random_start at = {args->position, args->seed};
-    if (start != 0) {
-        at.position += start[args->start_offset].position;
-        at.seed = start[args->start_offset].seed;
-    }
-    return at;
-}
 
 #define SIZE_8_f64 1
 #define SIZE_8_i64 1
@@ -255,7 +234,7 @@ static inline void make_some(global STORAGE(Y) *y, const struct random_args *arg
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 random_fill(global STORAGE(Y) *restrict y, const struct random_args args,
             global const struct random_start *start) {
-    const struct random_start first = begin(&args, start);
+    const struct random_start first = begin_draws(args.position, args.seed, start, args.start_offset);
     const long step = (long)get_num_groups(0) * (GROUP * POSITIONS);
 #pragma unroll 1
     for (long at = (long)get_group_id(0) * (GROUP * POSITIONS); at * 4 < args.count; at += step) {
@@ -369,7 +348,7 @@ static inline void make_run(global STORAGE(Y) *y, const struct random_args *args
 
 kernel void random_fill(global STORAGE(Y) *restrict y, const struct random_args args,
                         global const struct random_start *start) {
-    const struct random_start first = begin(&args, start);
+    const struct random_start first = begin_draws(args.position, args.seed, start, args.start_offset);
     const long run = (long)get_global_id(0) * args.runs_per_item;
     for (long i = run; i < run + args.runs_per_item; i++)
         if (i * 4 * W < args.count) make_run(y, &args, first, i * 4 * W);

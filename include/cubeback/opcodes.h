@@ -243,6 +243,7 @@ enum {
     CBK_OP_RANDOM_NORMAL = 0x0f01,
     CBK_OP_RANDOM_BERNOULLI = 0x0f02,
     CBK_OP_RANDOM_INTEGER = 0x0f03,
+    CBK_OP_RANDOM_CATEGORICAL = 0x0f04, ///< cbk_categorical_params; (weights)
 
     // gradients of activations: of what was saved (relu, sigmoid, tanh: the output; others: x) and
     // of the output's gradient
@@ -574,6 +575,15 @@ typedef struct cbk_random_params {
     cbk_scalar a; ///< left out: 0 (Bernoulli: 1/2)
     cbk_scalar b; ///< left out: 1 (integers: 256)
 } cbk_random_params;
+
+/// random_categorical: places within the last axis of the weights.
+typedef struct cbk_categorical_params {
+    uint32_t struct_size;
+    cbk_dtype out_dtype; ///< of the places; 0: the device's default int
+    int64_t count;       ///< draws from each row; 0: 1
+    uint32_t logits;     ///< 1: logarithms of weights
+    uint32_t distinct;   ///< 1: without replacement
+} cbk_categorical_params;
 
 /// argwhere, mask_select, unique.
 typedef struct cbk_compact_params {

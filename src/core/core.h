@@ -198,6 +198,7 @@ union cbk_params {
     cbk_matmul_params matmul;
     cbk_index_params index;
     cbk_random_params random;
+    cbk_categorical_params categorical;
     cbk_compact_params compact;
     cbk_embedding_backward_params embedding_backward;
     cbk_one_hot_params one_hot;

@@ -178,3 +178,15 @@ cbk_status cbk_random_integer(cbk_stream *stream, cbk_dtype dtype, uint32_t rank
 cbk_status cbk_random_integer_into(cbk_stream *stream, int64_t low, int64_t high, cbk_tensor *dst) {
     return run_random_into(CBK_OP_RANDOM_INTEGER, stream, cbk_i(low), cbk_i(high), dst);
 }
+
+cbk_status cbk_random_categorical(cbk_stream *stream, const cbk_tensor *weights,
+                                  const cbk_categorical_params *params, cbk_tensor **out) {
+    uint32_t size = params != NULL ? params->struct_size : 0;
+    return cbk_run(stream, CBK_OP_RANDOM_CATEGORICAL, &weights, 1, params, size, out);
+}
+
+cbk_status cbk_random_categorical_into(cbk_stream *stream, const cbk_tensor *weights,
+                                       const cbk_categorical_params *params, cbk_tensor *dst) {
+    uint32_t size = params != NULL ? params->struct_size : 0;
+    return cbk_run_into(stream, CBK_OP_RANDOM_CATEGORICAL, &weights, 1, params, size, dst);
+}

@@ -22,6 +22,11 @@
 #define CBK_COMPUTED (CBK_NUMBERS | CBK_BOOLS)
 #define CBK_STORED (CBK_COMPUTED | CBK_SMALL_FLOATS)
 
+/// One of the device's default dtypes.
+static inline cbk_dtype cbk_default_of(const atomic_uint *dtype) {
+    return atomic_load_explicit(dtype, memory_order_relaxed);
+}
+
 static inline bool cbk_dtype_in(cbk_dtype dtype, uint64_t set) {
     return dtype < 64 && (set >> dtype & 1) != 0;
 }

@@ -37,7 +37,7 @@ struct cbk_ocl_stream {
     uint32_t product_count, product_capacity;
 };
 
-/// What the draws of a graph count from, as kernels/random.cl has it.
+/// What the draws of a graph count from, as kernels/include/random_start.clh has it.
 struct cbk_ocl_random_start {
     uint64_t position, seed;
 };

@@ -6,7 +6,7 @@
 
 #define PI 3.14159265358979323846
 
-static void philox(uint64_t position, uint64_t stream_number, uint64_t seed, uint32_t words[4]) {
+void cbk_ref_philox(uint64_t position, uint64_t stream_number, uint64_t seed, uint32_t words[4]) {
     uint32_t c0 = (uint32_t)position, c1 = (uint32_t)(position >> 32);
     uint32_t c2 = (uint32_t)stream_number, c3 = (uint32_t)(stream_number >> 32);
     uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
@@ -95,8 +95,7 @@ static double normal(const struct draw *draw, const uint32_t words[4], int eleme
 
 // ---- integers ----------------------------------------------------------------------------------
 
-/// The high 64 bits of a * b.
-static uint64_t multiply_high(uint64_t a, uint64_t b) {
+uint64_t cbk_ref_multiply_high(uint64_t a, uint64_t b) {
     uint64_t a_low = (uint32_t)a, a_high = a >> 32, b_low = (uint32_t)b, b_high = b >> 32;
     uint64_t carry = (a_low * b_low) >> 32;
     uint64_t middle = a_high * b_low + carry;
@@ -107,7 +106,7 @@ static uint64_t multiply_high(uint64_t a, uint64_t b) {
 static uint64_t integer(const struct draw *draw, const uint32_t words[4], int element) {
     uint64_t word = words[element];
     if (draw->range <= (uint64_t)1 << 32) return draw->low + (word * draw->range >> 32);
-    return draw->low + multiply_high(word << 32 | words[(element + 1) % 4], draw->range);
+    return draw->low + cbk_ref_multiply_high(word << 32 | words[(element + 1) % 4], draw->range);
 }
 
 // ---- draws -------------------------------------------------------------------------------------
@@ -164,8 +163,7 @@ static void put(const struct draw *draw, const struct cbk_ref_view *out, int64_t
     }
 }
 
-/// The state of the next draw; a seed given since the last one starts it anew.
-static cbk_random_state *state_of(struct cbk_ref_stream *stream) {
+cbk_random_state *cbk_ref_random_state(struct cbk_ref_stream *stream) {
     const uint64_t generation = atomic_load(&stream->device->seed_generation);
     if (stream->seed_generation != generation) {
         stream->seed_generation = generation;
@@ -178,26 +176,27 @@ static cbk_random_state *state_of(struct cbk_ref_stream *stream) {
 
 cbk_status cbk_ref_random_get_state(void *self, void *stream, cbk_random_state *out) {
     (void)self;
-    *out = *state_of(stream);
+    *out = *cbk_ref_random_state(stream);
     return CBK_OK;
 }
 
 cbk_status cbk_ref_random_set_state(void *self, void *stream, const cbk_random_state *state) {
     (void)self;
-    *state_of(stream) = *state;
+    *cbk_ref_random_state(stream) = *state;
     return CBK_OK;
 }
 
 cbk_status cbk_ref_random(struct cbk_ref_stream *stream, const cbk_op *op) {
+    if (op->opcode == CBK_OP_RANDOM_CATEGORICAL) return cbk_ref_categorical(stream, op);
     struct cbk_ref_view out = cbk_ref_view_of(op->outputs[0]);
     struct draw draw;
     cbk_status status = prepare(op, out.dtype, &draw);
     if (status != CBK_OK) return status;
 
-    cbk_random_state *state = state_of(stream);
+    cbk_random_state *state = cbk_ref_random_state(stream);
     uint32_t words[4];
     for (int64_t i = 0; i < out.count; i++) {
-        if (i % 4 == 0) philox(state->position++, state->stream_number, state->seed, words);
+        if (i % 4 == 0) cbk_ref_philox(state->position++, state->stream_number, state->seed, words);
         put(&draw, &out, cbk_ref_at(&out, i), words, (int)(i % 4));
     }
     return CBK_OK;

@@ -177,6 +177,14 @@ void cbk_ref_cross(const cbk_op *op, const struct cbk_ref_view *out);
 /// A row of the indexing family (grid_sample.c).
 cbk_status cbk_ref_grid_sample(const cbk_op *op);
 
+/// What draws are made of (random.c): the four words of a position; the high 64 bits of a * b; the
+/// state of the next draw, which a seed given since the last one starts anew.
+void cbk_ref_philox(uint64_t position, uint64_t stream_number, uint64_t seed, uint32_t words[4]);
+uint64_t cbk_ref_multiply_high(uint64_t a, uint64_t b);
+cbk_random_state *cbk_ref_random_state(struct cbk_ref_stream *stream);
+/// A row of the random family (categorical.c).
+cbk_status cbk_ref_categorical(struct cbk_ref_stream *stream, const cbk_op *op);
+
 /// Fails for an opcode that a family does not know.
 cbk_status cbk_ref_unknown(const cbk_op *op);
 

@@ -1,4 +1,5 @@
-// test_random.c: draws are those of the reference: bit for bit, normals within 4 ulp.
+// test_random.c: draws are those of the reference: bit for bit, normals within 4 ulp;
+// from given weights too, short rows and long ones, with and without replacement.
 
 #include "runner.h"
 
@@ -116,11 +117,60 @@ static void add_integers(struct test_list *list) {
     }
 }
 
+// ---- draws from given weights -------------------------------------------------------------------
+
+static const struct {
+    uint32_t rank;
+    int shape[3];
+    int count;
+} rows_of[] = {
+    {1, {7}, 1000},       {2, {5, 1}, 3},      {2, {3, 64}, 5},  {2, {3, 65}, 65},
+    {3, {2, 3, 1000}, 1}, {2, {2, 4097}, 100}, {1, {40000}, 40}, {2, {0, 4}, 2},
+};
+#define ROWS_OF (sizeof rows_of / sizeof *rows_of)
+enum { CATEGORICAL_FORMS = 4 };
+
+static void add_categorical_row(struct test_list *list, cbk_dtype dtype, uint32_t form, uint32_t r,
+                                uint32_t number) {
+    static const cbk_dtype places[] = {CBK_DTYPE_NONE, CBK_DTYPE_NONE, CBK_DTYPE_I32};
+    static const enum test_data data[] = {TEST_UNIT, TEST_MODERATE, TEST_EDGES, TEST_UNIT};
+    const int *shape = rows_of[r].shape;
+    const bool is_distinct = (form & 2) != 0;
+    struct test_spec spec = {.opcode = CBK_OP_RANDOM_CATEGORICAL, .input_count = 1};
+    int64_t count = rows_of[r].count;
+    const int64_t length = shape[rows_of[r].rank - 1];
+    spec.tolerance.closeness = TEST_BITS;
+    spec.inputs[0] =
+        test_input(dtype, (enum test_view)(number % TEST_VIEW_COUNT), data[number / 3 % 4],
+                   rows_of[r].rank, shape[0], shape[1], shape[2]);
+    if (is_distinct && count > length) count = length;
+    test_set_params(&spec, categorical, .count = count, .logits = form & 1, .distinct = is_distinct,
+                    .out_dtype = places[number % 3]);
+    if (number % 4 == 1) {
+        spec.output = TEST_INTO;
+        spec.output_view = (enum test_view)(number % TEST_EXPANDED);
+    }
+    char suffix[64];
+    snprintf(suffix, sizeof suffix, "%lld%s%s", (long long)count, form & 1 ? " logits" : "",
+             is_distinct ? " distinct" : "");
+    test_add(list, &spec, suffix);
+}
+
+static void add_categorical(struct test_list *list) {
+    uint32_t number = 0;
+    for (uint32_t d = 0; test_floats[d]; d++)
+        for (uint32_t r = 0; r < ROWS_OF; r++)
+            for (uint32_t form = 0; form < CATEGORICAL_FORMS; form++, number++)
+                if (test_is_full() || test_floats[d] == CBK_DTYPE_F32 || (d + r + form) % 3 == 0)
+                    add_categorical_row(list, test_floats[d], form, r, number);
+}
+
 int main(void) {
     struct test_list list = {0};
     add_uniform(&list);
     add_normal(&list);
     add_bernoulli(&list);
     add_integers(&list);
+    add_categorical(&list);
     return test_run_list("random", &list);
 }

@@ -182,6 +182,14 @@ static void make_random(struct making *m) {
     if (m->op->info->opcode == CBK_OP_RANDOM_INTEGER) p->b = cbk_i(9);
 }
 
+static void make_categorical(struct making *m) {
+    PARAMS(cbk_categorical_params, p);
+    set_like_hint(m, 0);
+    p->count = 1 + below(m->seed, 3);
+    p->logits = (uint32_t)below(m->seed, 2);
+    p->distinct = (uint32_t)below(m->seed, 2);
+}
+
 static void make_cast(struct making *m) {
     PARAMS(cbk_cast_params, p);
     set_like_hint(m, 0);
@@ -400,6 +408,8 @@ static maker maker_of(cbk_opcode opcode) {
         return make_cat;
     case CBK_OP_MATMUL:
         return make_matmul;
+    case CBK_OP_RANDOM_CATEGORICAL:
+        return make_categorical;
     case CBK_OP_EYE:
         return make_eye;
     case CBK_OP_WINDOW:

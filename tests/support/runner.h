@@ -47,6 +47,7 @@ union test_params {
     cbk_matmul_params matmul;
     cbk_index_params index;
     cbk_random_params random;
+    cbk_categorical_params categorical;
     cbk_pad_params pad;
     cbk_embedding_backward_params embedding_backward;
     cbk_one_hot_params one_hot;

@@ -74,6 +74,7 @@ struct row {
         cbk_embedding_backward_params embedding_backward;
         cbk_one_hot_params one_hot;
         cbk_grid_sample_params grid_sample;
+        cbk_categorical_params categorical;
         cbk_roll_params roll;
         cbk_sort_params sort;
         cbk_topk_params topk;
@@ -527,6 +528,19 @@ static const struct row rows[] = {
             WITH(random, U8, 1, 0, {3}, INT_SCALAR(-1), INT_SCALAR(5))),
     NO_WITH(RANDOM_INTEGER, "", INVALID_ARGUMENT, "low 5 is not below high 5",
             WITH(random, 0, 1, 0, {3}, INT_SCALAR(5), INT_SCALAR(5))),
+    OK(RANDOM_CATEGORICAL, "f32[2,5]", "i64[2,1]"),
+    OK_WITH(RANDOM_CATEGORICAL, "bf16[0,5]", "u8[0,7]", WITH(categorical, U8, 7, 1, 0)),
+    OK_WITH(RANDOM_CATEGORICAL, "f64[5]", "i64[5]", WITH(categorical, 0, 5, 0, 1)),
+    NO_WITH(RANDOM_CATEGORICAL, "f32[2,5]", SHAPE, "6 distinct draws from rows of weights [2,5]",
+            WITH(categorical, 0, 6, 0, 1)),
+    NO_WITH(RANDOM_CATEGORICAL, "f32[5]", SHAPE, "-1 draws", WITH(categorical, 0, -1, 0, 0)),
+    NO(RANDOM_CATEGORICAL, "f32[2,0]", SHAPE, "1 draws from rows of weights [2,0]"),
+    NO(RANDOM_CATEGORICAL, "f32[]", SHAPE, "1 draws from rows of weights []"),
+    NO(RANDOM_CATEGORICAL, "i32[5]", DTYPE, "i32"),
+    NO_WITH(RANDOM_CATEGORICAL, "f32[300]", OVERFLOW, "place 299 does not fit",
+            WITH(categorical, U8, 1, 0, 0)),
+    NO_WITH(RANDOM_CATEGORICAL, "f32[5]", INVALID_ARGUMENT, "logits is 2",
+            WITH(categorical, 0, 1, 2, 0)),
 };
 
 static cbk_dtype dtype_of(const char *name, size_t length) {

@@ -114,6 +114,139 @@ static void test_spans(void **state) {
     cbk_tensor_release(&out);
 }
 
+// ---- draws from given weights -------------------------------------------------------------------
+
+/// `rows` times the same weights, as a view.
+static cbk_tensor *repeated(cbk_dtype dtype, int64_t rows, int64_t count, const void *weights) {
+    cbk_tensor *row = test_vector(dtype, count, weights), *out = NULL;
+    assert_ok(cbk_expand(test_table_stream, row, 2, (int64_t[]){rows, count}, &out));
+    cbk_tensor_release(&row);
+    return out;
+}
+
+/// Draws, as i64; releases the weights.
+static int64_t *drawn(cbk_tensor *weights, const cbk_categorical_params *params) {
+    cbk_tensor *out = NULL;
+    assert_ok(cbk_random_categorical(test_table_stream, weights, params, &out));
+    const size_t size = (size_t)cbk_tensor_element_count(out) * sizeof(int64_t);
+    int64_t *places = malloc(size);
+    assert_non_null(places);
+    assert_ok(cbk_tensor_read(test_table_stream, out, places, size));
+    cbk_tensor_release(&weights);
+    cbk_tensor_release(&out);
+    return places;
+}
+
+/// Pearson's statistic of how often each outcome came; one that cannot come must not.
+static double chi_square(const int64_t *seen, const double *chances, int outcomes, int64_t draws) {
+    double sum = 0;
+    for (int i = 0; i < outcomes; i++) {
+        const double expected = chances[i] * (double)draws;
+        if (expected == 0) assert_int_equal(seen[i], 0);
+        if (expected > 0)
+            sum += ((double)seen[i] - expected) * ((double)seen[i] - expected) / expected;
+    }
+    return sum;
+}
+
+static void test_categorical_frequencies(void **state) {
+    static const float weights[] = {0, 1, 2, -3, 3, 0, 4, NAN};
+    static const double chances[] = {0, 0.1, 0.2, 0, 0.3, 0, 0.4, 0};
+    const int64_t draws = 40000;
+    (void)state;
+    for (uint32_t logits = 0; logits < 2; logits++) {
+        float row[8];
+        for (int i = 0; i < 8; i++) row[i] = logits ? logf(weights[i]) + 50 : weights[i];
+        const cbk_categorical_params params =
+            CBK_INIT(cbk_categorical_params, .count = draws, .logits = logits);
+        int64_t *places = drawn(test_vector(CBK_DTYPE_F32, 8, row), &params), seen[8] = {0};
+        for (int64_t i = 0; i < draws; i++) seen[places[i]]++;
+        assert_true(chi_square(seen, chances, 8, draws) < 16.3); // 1 in 1000, 3 degrees of freedom
+        free(places);
+    }
+}
+
+/// The first of two distinct draws has the weights' chances, the second those of what is left.
+static void test_distinct_frequencies(void **state) {
+    static const double weights[] = {1, 0, 2, 5};
+    const int64_t rows = 30000;
+    (void)state;
+    for (uint32_t logits = 0; logits < 2; logits++) {
+        double row[4], chances[16] = {0};
+        int64_t seen[16] = {0};
+        for (int i = 0; i < 4; i++) row[i] = logits ? log(weights[i]) - 3 : weights[i];
+        for (int i = 0; i < 16; i++)
+            if (i / 4 != i % 4)
+                chances[i] = weights[i / 4] / 8 * weights[i % 4] / (8 - weights[i / 4]);
+        const cbk_categorical_params params =
+            CBK_INIT(cbk_categorical_params, .count = 2, .logits = logits, .distinct = 1);
+        int64_t *places = drawn(repeated(CBK_DTYPE_F64, rows, 4, row), &params);
+        for (int64_t i = 0; i < rows; i++) seen[4 * places[2 * i] + places[2 * i + 1]]++;
+        assert_true(chi_square(seen, chances, 16, rows) < 20.5); // 1 in 1000, 5 degrees of freedom
+        free(places);
+    }
+}
+
+/// One of many equal weights is as likely as another, wherever it stands.
+static void test_many_places(void **state) {
+    enum { LENGTH = 3000, BINS = 10 };
+    const int64_t draws = 3000;
+    static float weights[LENGTH];
+    int64_t seen[BINS] = {0};
+    double chances[BINS];
+    (void)state;
+    for (int i = 0; i < LENGTH; i++) weights[i] = 1e-30f;
+    for (int i = 0; i < BINS; i++) chances[i] = 1.0 / BINS;
+    const cbk_categorical_params params = CBK_INIT(cbk_categorical_params, .count = draws);
+    int64_t *places = drawn(test_vector(CBK_DTYPE_F32, LENGTH, weights), &params);
+    for (int64_t i = 0; i < draws; i++) seen[places[i] / (LENGTH / BINS)]++;
+    assert_true(chi_square(seen, chances, BINS, draws) < 27.9); // 1 in 1000, 9 degrees of freedom
+    free(places);
+}
+
+static void expect_draws(const float *weights, uint32_t logits, uint32_t distinct,
+                         const int64_t *expected) {
+    const cbk_categorical_params params =
+        CBK_INIT(cbk_categorical_params, .count = 4, .logits = logits, .distinct = distinct);
+    int64_t *places = drawn(test_vector(CBK_DTYPE_F32, 4, weights), &params);
+    assert_memory_equal(places, expected, 4 * sizeof *places);
+    free(places);
+}
+
+static void test_rows_without_choice(void **state) {
+    static const int64_t first[] = {0, 0, 0, 0}, third[] = {2, 2, 2, 2}, all[] = {0, 1, 2, 3};
+    static const int64_t third_first[] = {2, 0, 1, 3};
+    static const float nothing[] = {0, -1, NAN, -INFINITY}, one[] = {0, -1, 1e-45f, NAN};
+    static const float infinite[] = {1, 3e38f, INFINITY, 0};
+    static const float no_logit[] = {-INFINITY, NAN, -INFINITY, NAN};
+    static const float far[] = {-3e38f, -200, 0, -INFINITY};
+    (void)state;
+    expect_draws(nothing, 0, 0, first);
+    expect_draws(nothing, 0, 1, all);
+    expect_draws(no_logit, 1, 0, first);
+    expect_draws(no_logit, 1, 1, all);
+    expect_draws(one, 0, 0, third);
+    expect_draws(one, 0, 1, third_first);
+    expect_draws(infinite, 0, 0, third);
+    expect_draws(infinite, 1, 0, third);
+    expect_draws(far, 1, 0, third);
+}
+
+/// A draw takes a position for two results, a distinct one for two weights.
+static void test_categorical_positions(void **state) {
+    static const float ones[] = {1, 1, 1, 1, 1};
+    cbk_random_state at = CBK_INIT(cbk_random_state);
+    cbk_categorical_params params = CBK_INIT(cbk_categorical_params, .count = 3);
+    (void)state;
+    free(drawn(test_vector(CBK_DTYPE_F32, 5, ones), &params));
+    assert_ok(cbk_random_get_state(test_table_stream, &at));
+    assert_int_equal(at.position, 2);
+    params.distinct = 1;
+    free(drawn(test_vector(CBK_DTYPE_F32, 5, ones), &params));
+    assert_ok(cbk_random_get_state(test_table_stream, &at));
+    assert_int_equal(at.position, 5);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_known_answer, seed_0),
@@ -122,6 +255,11 @@ int main(void) {
         cmocka_unit_test_setup(test_half_open, seed_0),
         cmocka_unit_test_setup(test_moments, seed_0),
         cmocka_unit_test(test_spans),
+        cmocka_unit_test_setup(test_categorical_frequencies, seed_0),
+        cmocka_unit_test_setup(test_distinct_frequencies, seed_0),
+        cmocka_unit_test_setup(test_many_places, seed_0),
+        cmocka_unit_test_setup(test_rows_without_choice, seed_0),
+        cmocka_unit_test_setup(test_categorical_positions, seed_0),
     };
     return cmocka_run_group_tests(tests, test_table_open, test_table_close);
 }

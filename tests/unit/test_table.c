@@ -29,7 +29,7 @@ static const struct {
     {CBK_OP_LAYER_NORM, 5},
     {CBK_OP_MATMUL, 1},
     {CBK_OP_GATHER, 9},
-    {CBK_OP_RANDOM_UNIFORM, 4},
+    {CBK_OP_RANDOM_UNIFORM, 5},
     {CBK_OP_RELU_BACKWARD, 24},
     {CBK_OP_ARGWHERE, 2},
     {CBK_OP_CUMSUM, 5},

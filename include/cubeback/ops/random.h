@@ -36,6 +36,20 @@ CBK_API cbk_status cbk_random_integer(cbk_stream *stream, cbk_dtype dtype, uint3
 CBK_API cbk_status cbk_random_integer_into(cbk_stream *stream, int64_t low, int64_t high,
                                            cbk_tensor *dst);
 
+/// Draws places within rows of weights [.., n]: [.., count], a place with a probability in proportion
+/// to its weight, which need not add up to 1; logits are logarithms of weights. NULL params: one draw
+/// from weights. With replacement by default; distinct places come in the order in which they would
+/// be drawn one after the other. Equal on every device.
+/// A weight that is 0, negative or NaN (a logit: -infinity or NaN) is never drawn; beside an infinite
+/// one finite ones are not. Where no place is left that could be drawn, those follow that are left,
+/// in their order: a row without weights gives 0, distinct 0, 1, 2, ...
+/// Dtypes: floats. Errors: CBK_ERROR_SHAPE where n is 0, or below the number of distinct draws.
+CBK_API cbk_status cbk_random_categorical(cbk_stream *stream, const cbk_tensor *weights,
+                                          const cbk_categorical_params *params, cbk_tensor **out);
+CBK_API cbk_status cbk_random_categorical_into(cbk_stream *stream, const cbk_tensor *weights,
+                                               const cbk_categorical_params *params,
+                                               cbk_tensor *dst);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,6 +1,7 @@
 /// random.c: launches of kernels/random.cl; the numbers are those of docs/numerics.md.
 #include "axes.h"
 #include "pointwise.h"
+#include "random.h"
 
 #include <math.h>
 
@@ -170,27 +171,32 @@ done:
     return status;
 }
 
-/// The draw takes one position for every four elements: from the stream, or in a capture from
-/// *out_start on the device, which is NULL otherwise.
-static cbk_status take_positions(struct cbk_ocl_stream *stream, const struct cbk_rt_spec *draw,
-                                 struct random_args *args, struct cbk_rt_block **out_start) {
-    const uint64_t count = (uint64_t)cbk_ocl_divide_up(args->count, 4);
+cbk_status cbk_ocl_take_positions(struct cbk_ocl_stream *stream, const struct cbk_rt_spec *draw,
+                                  uint64_t count, struct cbk_ocl_positions *out) {
     cbk_status status = CBK_OK;
-    *out_start = NULL;
+    *out = (struct cbk_ocl_positions){.start = NULL};
     if (cbk_rt_is_capturing(stream->rt)) {
         if (stream->draws.start == NULL) RT_TRY(record_start(stream, draw));
-        args->position = stream->draws.position_count;
+        out->first = stream->draws.position_count;
         stream->draws.position_count += count;
-        *out_start = stream->draws.start;
-        args->start_offset =
-            (int64_t)(cbk_rt_block_offset(*out_start) / sizeof(struct cbk_ocl_random_start));
+        out->start = stream->draws.start;
+        out->start_offset =
+            (int64_t)(cbk_rt_block_offset(out->start) / sizeof(struct cbk_ocl_random_start));
     } else {
         cbk_random_state *state = cbk_ocl_random_state(stream);
-        args->position = state->position;
+        out->first = state->position;
         state->position += count;
     }
 done:
     return status;
+}
+
+void cbk_ocl_arg_start(struct cbk_rt_launch *launch, const struct cbk_ocl_positions *positions) {
+    static const void *const no_buffer = NULL;
+    if (positions->start != NULL)
+        cbk_rt_arg_block(launch, positions->start, CBK_RT_READ);
+    else
+        cbk_rt_arg_value(launch, &no_buffer, sizeof no_buffer);
 }
 
 static void set_output(const struct cbk_ocl_operand *y, struct random_args *args) {
@@ -217,6 +223,7 @@ static int64_t plan(const struct cbk_rt_caps *caps, const struct program *progra
 }
 
 cbk_status cbk_ocl_random(struct cbk_ocl_stream *stream, const cbk_op *op) {
+    if (op->opcode == CBK_OP_RANDOM_CATEGORICAL) return cbk_ocl_categorical(stream, op);
     const struct cbk_rt_caps *caps = stream->device->caps;
     struct cbk_ocl_operand y = cbk_ocl_operand(op->outputs[0]);
     const cbk_random_state *state = cbk_ocl_random_state(stream);
@@ -237,17 +244,15 @@ cbk_status cbk_ocl_random(struct cbk_ocl_stream *stream, const cbk_op *op) {
                                    .global = {items, 1, 1},
                                    .local = {local, 1, 1}};
     struct cbk_rt_spec spec = make_spec(&program);
-    struct cbk_rt_block *start = NULL;
-    const void *const no_buffer = NULL;
+    struct cbk_ocl_positions positions;
     RT_TRY(cbk_rt_kernel(stream->rt, &spec, &launch.kernel));
-    RT_TRY(take_positions(stream, &spec, &args, &start));
+    RT_TRY(cbk_ocl_take_positions(stream, &spec, (uint64_t)cbk_ocl_divide_up(args.count, 4),
+                                  &positions));
+    args.position = positions.first;
+    args.start_offset = positions.start_offset;
     cbk_rt_arg_block(&launch, y.block, CBK_RT_WRITE);
     cbk_rt_arg_value(&launch, &args, sizeof args);
-    if (start != NULL) {
-        cbk_rt_arg_block(&launch, start, CBK_RT_READ);
-    } else {
-        cbk_rt_arg_value(&launch, &no_buffer, sizeof no_buffer);
-    }
+    cbk_ocl_arg_start(&launch, &positions);
     RT_TRY(cbk_rt_launch(stream->rt, &launch));
 done:
     return status;
@@ -294,4 +299,5 @@ void cbk_ocl_random_programs(cbk_ocl_program_visitor visit, void *user_data) {
         struct visit context = {visit, user_data, draw};
         cbk_ocl_each_row_dtype(CBK_FAMILY_RANDOM << 8 | draw, visit_dtype, &context);
     }
+    cbk_ocl_categorical_programs(visit, user_data);
 }
