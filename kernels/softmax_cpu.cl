@@ -7,8 +7,9 @@
 //
 // Three passes: maximum, exponentials and their sum, result. The first brings the row into private
 // memory, and several at a time where neighbouring rows interleave (the axis is not the contiguous
-// one); rows too long for that are read three times. The sum's tree is that of reduce_ops.clh. A
-// NaN or an infinite maximum makes the row NaN by itself.
+// one); rows too long for that are read three times. Contiguous rows go through the passes side by
+// side, each a pass behind the one before it, so that memory is busy all the time. The sum's tree is
+// that of reduce_ops.clh. A NaN or an infinite maximum makes the row NaN by itself.
 //
 // Defines
 //   X, Y    dtype of x and of y, the same
@@ -47,10 +48,10 @@ struct softmax_args {
 #define LEAST -INFINITY
 #endif
 
-#define EXP_f32 exp_f32v
+#define EXP_f32 exp_short_f32v
 #define EXP_f64 exp
 #define EXP CAT(EXP_, ACC)
-#define EXP1_f32 exp_f32
+#define EXP1_f32 exp_short_f32
 #define EXP1_f64 exp
 #define EXP1 CAT(EXP1_, ACC)
 #define LOG_f32 log_f32
@@ -90,6 +91,14 @@ static inline accv_t exponential(acc_t *row, acc_t most) {
     return e;
 }
 
+static inline acc_t join_lanes(accv_t sums[ACCUMULATORS]) {
+#pragma unroll
+    for (int h = ACCUMULATORS / 2; h > 0; h >>= 1)
+#pragma unroll
+        for (int j = 0; j < h; j++) sums[j] += sums[j + h];
+    return FOLD(sums[0]);
+}
+
 // The sum of the exponentials of up to a block of a row; meanwhile `next` arrives, elements that come
 // later.
 static inline acc_t exponentials(acc_t *row, int count, acc_t most,
@@ -108,11 +117,7 @@ static inline acc_t exponentials(acc_t *row, int count, acc_t most,
 #pragma unroll
     for (int j = 0; j < ACCUMULATORS; j++)
         if (j * W < rest) sums[j] += exponential(row + full + j * W, most);
-#pragma unroll
-    for (int h = ACCUMULATORS / 2; h > 0; h >>= 1)
-#pragma unroll
-        for (int j = 0; j < h; j++) sums[j] += sums[j + h];
-    return FOLD(sums[0]);
+    return join_lanes(sums);
 }
 
 static inline void push_sums(struct block_stack *stack, acc_t *row, int count, acc_t most,
@@ -144,6 +149,126 @@ static inline void store_run(const acc_t *row, global STORAGE(Y) *y, long stride
             STOREV(Y, y, i, RESULT(CAT(vload, W)(0, row + i), most, factor));
     for (; i < count; i++) STORE(Y, y, i * stride, RESULT(row[i], most, factor));
 }
+
+// ---- contiguous rows, side by side --------------------------------------------------------------
+
+// Three rows that follow each other: the first one arrives and gives its maximum, the second one
+// becomes exponentials, the third one is written. `done` holds what the third one's results are made
+// of and takes the same of the second one in their place.
+struct rows {
+    global const STORAGE(X) *first, *second;
+    global STORAGE(Y) *third; // NULL: there is none
+    acc_t second_most, third_most, third_factor;
+    bool stream;
+    acc_t *done;
+};
+
+#define AHEAD (8192 / (int)sizeof(STORAGE(X))) // elements that are on their way
+
+static inline accv_t third_results(const struct rows *rows, int i) {
+    return RESULT(CAT(vload, W)(0, rows->done + i), rows->third_most, rows->third_factor);
+}
+
+static inline accv_t second_exponentials(const struct rows *rows, int i, accv_t v) {
+    const accv_t e = EXP(v - rows->second_most);
+    keep_accv(rows->done + i, IS_LOG ? v : e);
+    return e;
+}
+
+// W elements of each row from i on; returns the exponentials.
+static inline accv_t advance(const struct rows *rows, int i, accv_t *first_most) {
+    const accv_t first = SIGN load_accv(rows->first + i);
+    *first_most = first > *first_most ? first : *first_most;
+    if (rows->third != 0 && rows->stream)
+        STREAMV(Y, rows->third, i, third_results(rows, i));
+    else if (rows->third != 0)
+        STOREV(Y, rows->third, i, third_results(rows, i));
+    return second_exponentials(rows, i, SIGN load_accv(rows->second + i));
+}
+
+static inline accv_t load_part(global const STORAGE(X) *x, int count) {
+    acc_t lanes[W];
+    for (int k = 0; k < W; k++) lanes[k] = k < count ? SIGN load_acc(x + k) : -INFINITY;
+    return CAT(vload, W)(0, lanes);
+}
+
+// The same of the last `left` (< W) elements.
+static inline accv_t advance_part(const struct rows *rows, int i, int left, accv_t *first_most) {
+    const accv_t first = load_part(rows->first + i, left);
+    *first_most = first > *first_most ? first : *first_most;
+    if (rows->third != 0) {
+        acc_t lanes[W];
+        keep_accv(lanes, third_results(rows, i));
+        for (int k = 0; k < left; k++) STORE(Y, rows->third, i + k, lanes[k]);
+    }
+    return second_exponentials(rows, i, load_part(rows->second + i, left));
+}
+
+// Up to a block of each row; returns the sum of the second one's exponentials.
+static inline acc_t advance_block(const struct rows *rows, int start, int count,
+                                  accv_t first_most[ACCUMULATORS]) {
+    const int full = start + count / LANES * LANES, rest = count % LANES;
+    accv_t sums[ACCUMULATORS];
+#pragma unroll
+    for (int j = 0; j < ACCUMULATORS; j++) sums[j] = (accv_t)0;
+    for (int i = start; i < full; i += LANES) {
+#pragma unroll
+        for (int line = 0; line < LANES; line += LINE_BYTES / (int)sizeof(STORAGE(X)))
+            FETCH_LINE(rows->first + i + line + AHEAD);
+#pragma unroll
+        for (int j = 0; j < ACCUMULATORS; j++) sums[j] += advance(rows, i + j * W, &first_most[j]);
+    }
+#pragma unroll
+    for (int j = 0; j < ACCUMULATORS; j++) {
+        const int at = full + j * W, left = rest - j * W;
+        if (left >= W)
+            sums[j] += advance(rows, at, &first_most[j]);
+        else if (left > 0)
+            sums[j] += advance_part(rows, at, left, &first_most[j]);
+    }
+    return join_lanes(sums);
+}
+
+// A whole row; returns the factor of the second one, and the maximum of the first one in *out_most.
+static inline acc_t advance_row(const struct rows *rows, int length, acc_t *out_most) {
+    accv_t most[ACCUMULATORS];
+    acc_t lanes[W];
+    struct block_stack stack;
+    stack.count = 0, stack.top = 0;
+#pragma unroll
+    for (int j = 0; j < ACCUMULATORS; j++) most[j] = (accv_t)LEAST;
+    for (int i = 0; i < length; i += BLOCK)
+        stack_push(&stack, advance_block(rows, i, min(BLOCK, length - i), most));
+#pragma unroll
+    for (int j = 1; j < ACCUMULATORS; j++) most[0] = most[j] > most[0] ? most[j] : most[0];
+    keep_accv(lanes, most[0]);
+    *out_most = LEAST;
+    for (int k = 0; k < W; k++) *out_most = lanes[k] > *out_most ? lanes[k] : *out_most;
+    return FACTOR(stack_result(&stack), rows->second_most);
+}
+
+static inline void do_rows(global const STORAGE(X) *x, global STORAGE(Y) *y,
+                           const struct softmax_args *args, long begin, long end, acc_t *done) {
+    const int length = (int)args->length;
+    struct rows rows = {.third = 0, .done = done};
+    rows.first = x + axes_x(&args->kept, begin);
+    acc_t most = load_run(rows.first, 1, length, LEAST, done);
+    for (long row = begin; row < end; row++) {
+        rows.second = rows.first;
+        rows.first = x + axes_x(&args->kept, min(row + 1, end - 1));
+        rows.second_most = most;
+        const acc_t factor = advance_row(&rows, length, &most);
+        long x_at, y_at;
+        axes_offsets(&args->kept, row, &x_at, &y_at);
+        rows.third = y + y_at;
+        rows.third_most = rows.second_most;
+        rows.third_factor = factor;
+        rows.stream = args->stream != 0 && IS_STREAMABLE(rows.third);
+    }
+    store_run(done, rows.third, 1, length, rows.third_most, rows.third_factor, args->stream != 0);
+}
+
+// ---- other rows ---------------------------------------------------------------------------------
 
 // A row of any length, in pieces of up to ROW elements. Only a single piece stays in memory from
 // pass to pass. `next`: the row that comes next, or this one again.
@@ -210,16 +335,18 @@ kernel void softmax_rows(global const STORAGE(X) *restrict x, global STORAGE(Y) 
     const int tile = (int)args.tile_rows;
     const long first = (long)get_global_id(0) * args.rows_per_item;
     const long end = min(first + args.rows_per_item, args.kept.count);
+    x += args.x_offset;
+    y += args.y_offset;
+    if (args.x_stride == 1 && args.y_stride == 1 && args.length <= ROW) {
+        do_rows(x, y, &args, first, end, rows);
+        return;
+    }
     for (long row = first; row < end; row += tile) {
         const int count = (int)min((long)tile, end - row);
         long x_at[TILE], y_at[TILE];
-        for (int t = 0; t < count; t++) {
-            axes_offsets(&args.kept, row + t, &x_at[t], &y_at[t]);
-            x_at[t] += args.x_offset;
-            y_at[t] += args.y_offset;
-        }
+        for (int t = 0; t < count; t++) axes_offsets(&args.kept, row + t, &x_at[t], &y_at[t]);
         if (tile == 1) {
-            const long next = args.x_offset + axes_x(&args.kept, min(row + 1, end - 1));
+            const long next = axes_x(&args.kept, min(row + 1, end - 1));
             do_row(x + x_at[0], x + next, y + y_at[0], &args, rows);
         } else {
             do_tile(x, y, &args, x_at, y_at, count, rows);
