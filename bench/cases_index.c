@@ -138,12 +138,52 @@ static cbk_status run_unordered(struct bench *bench, const struct bench_case *of
         .reads = reads_, .writes = 1                                                               \
     }
 
+// ---- images --------------------------------------------------------------------------------------
+
+/// Images [m, k, n, n], places in each as many as its elements, spread over it, samples like x.
+static cbk_status setup_images(struct bench *bench, const struct bench_case *of) {
+    const int64_t x[4] = {of->m, of->k, of->n, of->n}, grid[4] = {of->m, of->n, of->n, 2};
+    cbk_status status = CBK_OK;
+    TRY(cbk_random_normal(bench->stream, of->dtype, 4, x, 0, 1, &bench->tensor[0]));
+    TRY(cbk_random_uniform(bench->stream, of->dtype, 4, grid, -1, 1, &bench->tensor[1]));
+    TRY(cbk_random_normal(bench->stream, of->dtype, 4, x, 0, 1, &bench->tensor[2]));
+    TRY(cbk_tensor_empty(bench->stream, of->dtype, 4, grid, &bench->tensor[3]));
+done:
+    return status;
+}
+
+static cbk_status run_grid_sample(struct bench *bench, const struct bench_case *of) {
+    (void)of;
+    return cbk_grid_sample_into(bench->stream, bench->tensor[0], bench->tensor[1], NULL,
+                                bench->tensor[2]);
+}
+static cbk_status run_sample_x_backward(struct bench *bench, const struct bench_case *of) {
+    (void)of;
+    return cbk_grid_sample_x_backward_into(bench->stream, bench->tensor[0], bench->tensor[1],
+                                           bench->tensor[2], NULL, bench->tensor[0]);
+}
+static cbk_status run_sample_grid_backward(struct bench *bench, const struct bench_case *of) {
+    (void)of;
+    return cbk_grid_sample_grid_backward_into(bench->stream, bench->tensor[0], bench->tensor[1],
+                                              bench->tensor[2], NULL, bench->tensor[3]);
+}
+
+#define IMAGES(name_, run_, reads_, writes_)                                                       \
+    {                                                                                              \
+        .name = name_, .setup = setup_images, .run = run_, .dtype = CBK_DTYPE_F32,                 \
+        .elements = (int64_t)8 * 64 * 256 * 256, .m = 8, .k = 64, .n = 256, .reads = reads_,       \
+        .writes = writes_                                                                          \
+    }
+
 static const struct bench_case cases[] = {
     ROWS("select_rows_512B", run_rows, 1 << 20, 128, 512 << 10, 1),
     ROWS("select_rows_4KiB", run_rows, 128 << 10, 1024, 64 << 10, 1),
     ROWS("embedding_backward_32768x512", run_embedding_backward, 50000, 512, 32768, 2),
     ROWS("scatter_add_16Mi", run_scatter_add, 32768, 512, 32768, 3),
     ROWS("scatter_add_unordered_16Mi", run_unordered, 32768, 512, 32768, 3),
+    IMAGES("grid_sample_8x64x256x256", run_grid_sample, 1, 1),
+    IMAGES("grid_sample_x_backward_8x64x256x256", run_sample_x_backward, 1, 1),
+    IMAGES("grid_sample_grid_backward_8x64x256x256", run_sample_grid_backward, 2, 0),
     CAT("cat_2_axis1_64Mi", 8192, 8192, 2),
     CAT("cat_8_axis1_64Mi", 8192, 8192, 8),
     CAT("cat_32_axis1_64Mi", 8192, 8192, 32),

@@ -286,6 +286,14 @@ def index_cases():
     case("embedding_backward_32768x512",
          lambda lib: (lib.normal(32768, 512), lib.integers(50000, 32768)),
          torch=lambda t, g, i: t.ops.aten.embedding_dense_backward(g, i, 50000, -1, False))
+    sampled = lambda lib: (lib.normal(8, 64, 256, 256), lib.normal(8, 256, 256, 2) / 3,
+                           lib.normal(8, 64, 256, 256))
+    case("grid_sample_8x64x256x256", sampled,
+         torch=lambda t, x, g, y: t.ops.aten.grid_sampler_2d(x, g, 0, 0, False))
+    for name, mask in (("x", [True, False]), ("grid", [False, True])):
+        case(f"grid_sample_{name}_backward_8x64x256x256", sampled,
+             torch=lambda t, x, g, y, m=mask: t.ops.aten.grid_sampler_2d_backward(
+                 y, x, g, 0, 0, False, m))
     for members in (2, 8, 32):
         case(f"cat_{members}_axis1_64Mi", parts(8192, 8192, members),
              numpy=lambda np, p, y: np.concatenate(p, axis=1, out=y),

@@ -237,6 +237,8 @@ enum {
     CBK_OP_EMBEDDING_BACKWARD = 0x0e06,
     CBK_OP_ONE_HOT = 0x0e07,
     CBK_OP_GRID_SAMPLE = 0x0e08,
+    CBK_OP_GRID_SAMPLE_X_BACKWARD = 0x0e09,    ///< (x, grid, gradient)
+    CBK_OP_GRID_SAMPLE_GRID_BACKWARD = 0x0e0a, ///< (x, grid, gradient)
 
     // random
     CBK_OP_RANDOM_UNIFORM = 0x0f00,

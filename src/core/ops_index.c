@@ -148,3 +148,22 @@ cbk_status cbk_grid_sample_into(cbk_stream *stream, const cbk_tensor *x, const c
     uint32_t size = params != NULL ? params->struct_size : 0;
     return cbk_run_into(stream, CBK_OP_GRID_SAMPLE, inputs, 2, params, size, dst);
 }
+
+#define GRID_SAMPLE_BACKWARD(name, OP)                                                             \
+    cbk_status cbk_##name(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *grid,         \
+                          const cbk_tensor *grad, const cbk_grid_sample_params *params,            \
+                          cbk_tensor **out) {                                                      \
+        const cbk_tensor *const inputs[] = {x, grid, grad};                                        \
+        uint32_t size = params != NULL ? params->struct_size : 0;                                  \
+        return cbk_run(stream, CBK_OP_##OP, inputs, 3, params, size, out);                         \
+    }                                                                                              \
+    cbk_status cbk_##name##_into(cbk_stream *stream, const cbk_tensor *x, const cbk_tensor *grid,  \
+                                 const cbk_tensor *grad, const cbk_grid_sample_params *params,     \
+                                 cbk_tensor *dst) {                                                \
+        const cbk_tensor *const inputs[] = {x, grid, grad};                                        \
+        uint32_t size = params != NULL ? params->struct_size : 0;                                  \
+        return cbk_run_into(stream, CBK_OP_##OP, inputs, 3, params, size, dst);                    \
+    }
+
+GRID_SAMPLE_BACKWARD(grid_sample_x_backward, GRID_SAMPLE_X_BACKWARD)
+GRID_SAMPLE_BACKWARD(grid_sample_grid_backward, GRID_SAMPLE_GRID_BACKWARD)

@@ -1,6 +1,8 @@
 // rows_index.c: rows that read or write at indices.
 #include "rows.h"
 
+#include <string.h>
+
 /// Dtypes, axis and update of all index rows. The value, where there is one, is input 2.
 static cbk_status check_index_params(struct cbk_inference *inference) {
     cbk_index_params *params = &inference->params.index;
@@ -191,7 +193,8 @@ static cbk_status infer_one_hot(struct cbk_inference *inference) {
 
 // ---- grid_sample --------------------------------------------------------------------------------
 
-static cbk_status infer_grid_sample(struct cbk_inference *inference) {
+/// Params and both operands; gives the shape of the samples.
+static cbk_status sample_shape(const struct cbk_inference *inference, int64_t out[4]) {
     const cbk_tensor_meta *x = cbk_input(inference, 0), *grid = cbk_input(inference, 1);
     const cbk_grid_sample_params *params = &inference->params.grid_sample;
     cbk_status status = cbk_infer_dtype(inference, x->dtype);
@@ -210,8 +213,32 @@ static cbk_status infer_grid_sample(struct cbk_inference *inference) {
                         cbk_shape_text(x->rank, x->shape, a),
                         cbk_shape_text(grid->rank, grid->shape, b));
     }
-    const int64_t shape[4] = {x->shape[0], x->shape[1], grid->shape[1], grid->shape[2]};
-    return cbk_meta_init(&inference->outputs[0], x->dtype, 4, shape);
+    out[0] = x->shape[0], out[1] = x->shape[1];
+    out[2] = grid->shape[1], out[3] = grid->shape[2];
+    return CBK_OK;
+}
+
+static cbk_status infer_grid_sample(struct cbk_inference *inference) {
+    int64_t shape[4];
+    cbk_status status = sample_shape(inference, shape);
+    if (status != CBK_OK) return status;
+    return cbk_meta_init(&inference->outputs[0], cbk_input(inference, 0)->dtype, 4, shape);
+}
+
+static cbk_status infer_grid_sample_backward(struct cbk_inference *inference) {
+    const cbk_tensor_meta *grad = cbk_input(inference, 2);
+    const bool is_of_grid = inference->info->opcode == CBK_OP_GRID_SAMPLE_GRID_BACKWARD;
+    int64_t shape[4];
+    cbk_status status = sample_shape(inference, shape);
+    if (status == CBK_OK) status = cbk_infer_same_dtype(inference, 0, 2);
+    if (status != CBK_OK) return status;
+    if (grad->rank != 4 || memcmp(grad->shape, shape, sizeof shape) != 0) {
+        char a[CBK_SHAPE_TEXT], b[CBK_SHAPE_TEXT];
+        return cbk_fail(CBK_ERROR_SHAPE, 0, "grad is %s, the samples are %s",
+                        cbk_shape_text(grad->rank, grad->shape, a), cbk_shape_text(4, shape, b));
+    }
+    const cbk_tensor_meta *like = cbk_input(inference, is_of_grid ? 1 : 0);
+    return cbk_meta_init(&inference->outputs[0], like->dtype, 4, like->shape);
 }
 
 // ---- the table ----------------------------------------------------------------------------------
@@ -238,5 +265,11 @@ static const struct cbk_row index_rows[] = {
             CBK_INTS, infer_one_hot),
     CBK_ROW(CBK_OP_GRID_SAMPLE, "grid_sample", 2, sizeof(cbk_grid_sample_params),
             CBK_ROW_DIFFERENTIABLE, CBK_FLOATS, infer_grid_sample),
+    CBK_ROW(CBK_OP_GRID_SAMPLE_X_BACKWARD, "grid_sample_x_backward", 3,
+            sizeof(cbk_grid_sample_params), CBK_ROW_DIFFERENTIABLE, CBK_FLOATS,
+            infer_grid_sample_backward),
+    CBK_ROW(CBK_OP_GRID_SAMPLE_GRID_BACKWARD, "grid_sample_grid_backward", 3,
+            sizeof(cbk_grid_sample_params), CBK_ROW_DIFFERENTIABLE, CBK_FLOATS,
+            infer_grid_sample_backward),
 };
 CBK_FAMILY(cbk_index_family, index_rows);

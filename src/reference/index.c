@@ -240,6 +240,10 @@ cbk_status cbk_ref_index(struct cbk_ref_stream *stream, const cbk_op *op) {
         return CBK_OK;
     case CBK_OP_GRID_SAMPLE:
         return cbk_ref_grid_sample(op);
+    case CBK_OP_GRID_SAMPLE_X_BACKWARD:
+        return cbk_ref_grid_sample_x_backward(stream->device->ref, op);
+    case CBK_OP_GRID_SAMPLE_GRID_BACKWARD:
+        return cbk_ref_grid_sample_grid_backward(op);
     default:
         return cbk_ref_unknown(op);
     }

@@ -174,8 +174,10 @@ void cbk_ref_diag_embed(const cbk_offset_params *params, const struct cbk_ref_vi
                         const struct cbk_ref_view *out);
 void cbk_ref_cross(const cbk_op *op, const struct cbk_ref_view *out);
 
-/// A row of the indexing family (grid_sample.c).
+/// Rows of the indexing family (grid_sample.c).
 cbk_status cbk_ref_grid_sample(const cbk_op *op);
+cbk_status cbk_ref_grid_sample_x_backward(struct cbk_ref *ref, const cbk_op *op);
+cbk_status cbk_ref_grid_sample_grid_backward(const cbk_op *op);
 
 /// What draws are made of (random.c): the four words of a position; the high 64 bits of a * b; the
 /// state of the next draw, which a seed given since the last one starts anew.

@@ -317,6 +317,8 @@ static void make_grid_sample(struct making *m) {
     p->align_corners = (uint32_t)below(m->seed, 2);
     set_operand(m, 0, m->dtype, 4, x);
     set_operand(m, 1, m->dtype, 4, grid);
+    if (m->op->info->min_inputs < 3) return;
+    set_operand(m, 2, m->dtype, 4, (const int64_t[]){n, x[1], grid[1], grid[2]});
 }
 
 /// index [n, d] holds places in the first d axes of x.
@@ -417,6 +419,8 @@ static maker maker_of(cbk_opcode opcode) {
     case CBK_OP_ONE_HOT:
         return make_one_hot;
     case CBK_OP_GRID_SAMPLE:
+    case CBK_OP_GRID_SAMPLE_X_BACKWARD:
+    case CBK_OP_GRID_SAMPLE_GRID_BACKWARD:
         return make_grid_sample;
     case CBK_OP_GATHER_ND:
     case CBK_OP_SCATTER_ND:

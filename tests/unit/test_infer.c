@@ -402,6 +402,14 @@ static const struct row rows[] = {
             WITH(grid_sample, 3, 0, 0)),
     NO_WITH(GRID_SAMPLE, "f32[1,1,1,1] f32[1,1,1,2]", INVALID_ARGUMENT, "align_corners is 2",
             WITH(grid_sample, 0, 0, 2)),
+    OK(GRID_SAMPLE_X_BACKWARD, "f16[2,3,4,5] f16[2,6,7,2] f16[2,3,6,7]", "f16[2,3,4,5]"),
+    OK(GRID_SAMPLE_GRID_BACKWARD, "f16[2,3,4,5] f16[2,6,7,2] f16[2,3,6,7]", "f16[2,6,7,2]"),
+    NO(GRID_SAMPLE_X_BACKWARD, "f32[2,3,4,5] f32[2,6,7,2] f32[2,3,6]", SHAPE,
+       "grad is [2,3,6], the samples are [2,3,6,7]"),
+    NO(GRID_SAMPLE_GRID_BACKWARD, "f32[2,3,4,5] f32[2,6,7,2] f32[2,3,4,5]", SHAPE,
+       "the samples are [2,3,6,7]"),
+    NO(GRID_SAMPLE_GRID_BACKWARD, "f32[2,3,4,5] f32[2,6,7,2] f64[2,3,6,7]", DTYPE, "agree"),
+    NO(GRID_SAMPLE_X_BACKWARD, "f32[2,3,4,5] f32[1,6,7,2] f32[2,3,6,7]", SHAPE, "grid [1,6,7,2]"),
 
     // softmax, matrix product
     OK_WITH(SOFTMAX, "f16[2,0]", "f16[2,0]", WITH(axis, -1)),

@@ -297,14 +297,102 @@ static void grid_samples(void **state) {
             CBK_DTYPE_F32, 1, &rows[i].want, __FILE__, (int)i);
 }
 
+// ---- gradients of grid_sample -------------------------------------------------------------------
+
+enum { X_COUNT = 2 * 4 * 5, PLACES = 6, SAMPLES = 2 * PLACES };
+
+static cbk_tensor *doubles(int64_t a, int64_t b, int64_t c, int64_t d, const double *data) {
+    cbk_tensor *out = NULL;
+    const uint64_t size = (uint64_t)(a * b * c * d) * sizeof *data;
+    assert_ok(cbk_tensor_from_data(test_table_stream, CBK_DTYPE_F64, 4,
+                                   (const int64_t[]){a, b, c, d}, data, size, &out));
+    return out;
+}
+
+static void read_doubles(cbk_tensor *tensor, int64_t count, double *out) {
+    assert_ok(cbk_tensor_read(test_table_stream, tensor, out, (uint64_t)count * sizeof *out));
+    cbk_tensor_release(&tensor);
+}
+
+/// The samples times `weights`, added up.
+static double loss(const cbk_grid_sample_params *params, const double *x, const double *grid,
+                   const double *weights) {
+    cbk_tensor *image = doubles(1, 2, 4, 5, x), *places = doubles(1, 2, 3, 2, grid), *out = NULL;
+    double samples[SAMPLES], sum = 0;
+    assert_ok(cbk_grid_sample(test_table_stream, image, places, params, &out));
+    cbk_tensor_release(&image);
+    cbk_tensor_release(&places);
+    read_doubles(out, SAMPLES, samples);
+    for (int i = 0; i < SAMPLES; i++) sum += samples[i] * weights[i];
+    return sum;
+}
+
+/// Holds gradients against differences of the loss.
+static void expect_slopes(const cbk_grid_sample_params *params, double *of, int64_t count,
+                          const double *gradient, const double *x, const double *grid,
+                          const double *weights) {
+    const double step = 0x1p-18;
+    for (int64_t i = 0; i < count; i++) {
+        const double kept = of[i];
+        of[i] = kept + step;
+        const double above = loss(params, x, grid, weights);
+        of[i] = kept - step;
+        const double slope = (above - loss(params, x, grid, weights)) / (2 * step);
+        of[i] = kept;
+        if (fabs(slope - gradient[i]) > 1e-7 * (1 + fabs(slope)))
+            fail_msg("mode %u padding %u align %u: element %d has the gradient %g, not %g",
+                     params->mode, params->padding, params->align_corners, (int)i, gradient[i],
+                     slope);
+    }
+}
+
+static void check_gradients(const cbk_grid_sample_params *params) {
+    // Inside, between border and last centre, a little and far outside.
+    double grid[2 * PLACES] = {-0.31, 0.22, 0.97, -0.93, -1.13, 0.41,
+                               0.1,   1.27, 2.55, -3.3,  -0.62, 0.07};
+    double x[X_COUNT], weights[SAMPLES], of_x[X_COUNT], of_grid[2 * PLACES];
+    for (int i = 0; i < X_COUNT; i++) x[i] = sin(3 * i);
+    for (int i = 0; i < SAMPLES; i++) weights[i] = cos(2 * i);
+    cbk_tensor *image = doubles(1, 2, 4, 5, x), *places = doubles(1, 2, 3, 2, grid);
+    cbk_tensor *grad = doubles(1, 2, 2, 3, weights), *out = NULL;
+    assert_ok(cbk_grid_sample_x_backward(test_table_stream, image, places, grad, params, &out));
+    read_doubles(out, X_COUNT, of_x);
+    assert_ok(cbk_grid_sample_grid_backward(test_table_stream, image, places, grad, params, &out));
+    read_doubles(out, 2 * PLACES, of_grid);
+    cbk_tensor_release(&image);
+    cbk_tensor_release(&places);
+    cbk_tensor_release(&grad);
+    expect_slopes(params, x, X_COUNT, of_x, x, grid, weights);
+    expect_slopes(params, grid, 2 * PLACES, of_grid, x, grid, weights);
+}
+
+static void grid_sample_gradients(void **state) {
+    (void)state;
+    for (uint32_t mode = 0; mode < 3; mode++)
+        for (uint32_t padding = 0; padding < 3; padding++)
+            for (uint32_t align = 0; align < 2; align++) {
+                const cbk_grid_sample_params params =
+                    CBK_INIT(cbk_grid_sample_params, .mode = mode, .padding = padding,
+                             .align_corners = align);
+                check_gradients(&params);
+            }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grid_samples),       cmocka_unit_test(test_views),
-        cmocka_unit_test(test_slice),         cmocka_unit_test(test_gather),
-        cmocka_unit_test(test_updates),       cmocka_unit_test(test_out_of_range),
-        cmocka_unit_test(test_cat_and_where), cmocka_unit_test(test_several_axes),
-        cmocka_unit_test(test_embedding),     cmocka_unit_test(test_stack_and_repeat),
-        cmocka_unit_test(test_pad),           cmocka_unit_test(test_compaction),
+        cmocka_unit_test(grid_sample_gradients),
+        cmocka_unit_test(grid_samples),
+        cmocka_unit_test(test_views),
+        cmocka_unit_test(test_slice),
+        cmocka_unit_test(test_gather),
+        cmocka_unit_test(test_updates),
+        cmocka_unit_test(test_out_of_range),
+        cmocka_unit_test(test_cat_and_where),
+        cmocka_unit_test(test_several_axes),
+        cmocka_unit_test(test_embedding),
+        cmocka_unit_test(test_stack_and_repeat),
+        cmocka_unit_test(test_pad),
+        cmocka_unit_test(test_compaction),
         cmocka_unit_test(test_arange),
     };
     return cmocka_run_group_tests(tests, test_table_open, test_table_close);

@@ -28,7 +28,7 @@ static const struct {
     {CBK_OP_COUNT_NONZERO, 1},
     {CBK_OP_LAYER_NORM, 5},
     {CBK_OP_MATMUL, 1},
-    {CBK_OP_GATHER, 9},
+    {CBK_OP_GATHER, 11},
     {CBK_OP_RANDOM_UNIFORM, 5},
     {CBK_OP_RELU_BACKWARD, 24},
     {CBK_OP_ARGWHERE, 2},

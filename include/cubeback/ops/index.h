@@ -94,6 +94,27 @@ CBK_API cbk_status cbk_grid_sample(cbk_stream *stream, const cbk_tensor *x, cons
 CBK_API cbk_status cbk_grid_sample_into(cbk_stream *stream, const cbk_tensor *x,
                                         const cbk_tensor *grid,
                                         const cbk_grid_sample_params *params, cbk_tensor *dst);
+/// The gradients of x and of grid from that of the result, grad [n, c, ho, wo], with the params of the
+/// forward operation. That of x, of which the shape alone has a say, adds in row-major order of the
+/// positions of grad; f16 and bf16 are added in f32. That of grid is 0 where padding holds a place at
+/// an edge, and for nearest everywhere. Dtypes: floats, of all three the same.
+CBK_API cbk_status cbk_grid_sample_x_backward(cbk_stream *stream, const cbk_tensor *x,
+                                              const cbk_tensor *grid, const cbk_tensor *grad,
+                                              const cbk_grid_sample_params *params,
+                                              cbk_tensor **out);
+CBK_API cbk_status cbk_grid_sample_x_backward_into(cbk_stream *stream, const cbk_tensor *x,
+                                                   const cbk_tensor *grid, const cbk_tensor *grad,
+                                                   const cbk_grid_sample_params *params,
+                                                   cbk_tensor *dst);
+CBK_API cbk_status cbk_grid_sample_grid_backward(cbk_stream *stream, const cbk_tensor *x,
+                                                 const cbk_tensor *grid, const cbk_tensor *grad,
+                                                 const cbk_grid_sample_params *params,
+                                                 cbk_tensor **out);
+CBK_API cbk_status cbk_grid_sample_grid_backward_into(cbk_stream *stream, const cbk_tensor *x,
+                                                      const cbk_tensor *grid,
+                                                      const cbk_tensor *grad,
+                                                      const cbk_grid_sample_params *params,
+                                                      cbk_tensor *dst);
 /// theta [n, 2, 3] applied to (x, y, 1) of every place of a [height, width] image: a grid [n, height,
 /// width, 2] for cbk_grid_sample with the same align_corners. Dtypes: floats.
 CBK_API cbk_status cbk_affine_grid(cbk_stream *stream, const cbk_tensor *theta, int64_t height,

@@ -1,20 +1,10 @@
 /// grid_sample.c: launches of kernels/grid_sample.cl.
-#include "index.h"
+#include "grid_sample.h"
 #include "pointwise.h"
 
 #include <string.h>
 
 enum { GROUP = 256, POSITIONS_PER_BLOCK = 256, ITEMS_PER_CORE = 16 };
-
-/// As in the kernel.
-struct sample_args {
-    int64_t x_offset, grid_offset, y_offset;
-    int64_t x_strides[4], grid_strides[4], y_strides[4];
-    int64_t channels, height, width;
-    int64_t positions, out_height, out_width;
-    int64_t positions_per_item;
-    int64_t mode, padding, align_corners;
-};
 
 // ---- programs -----------------------------------------------------------------------------------
 
@@ -41,32 +31,31 @@ static struct cbk_rt_spec make_spec(const struct program *program) {
 
 // ---- launch -------------------------------------------------------------------------------------
 
-static struct sample_args make_args(const struct cbk_ocl_operand *x,
-                                    const struct cbk_ocl_operand *grid,
-                                    const struct cbk_ocl_operand *y,
-                                    const cbk_grid_sample_params *params) {
+struct cbk_ocl_sample_args cbk_ocl_sample_args(const struct cbk_ocl_operand *x,
+                                               const struct cbk_ocl_operand *grid,
+                                               const struct cbk_ocl_operand *y,
+                                               const cbk_grid_sample_params *params) {
     const int64_t *x_shape = x->meta->shape, *y_shape = y->meta->shape;
-    struct sample_args args = {.x_offset = x->offset,
-                               .grid_offset = grid->offset,
-                               .y_offset = y->offset,
-                               .channels = x_shape[1],
-                               .height = x_shape[2],
-                               .width = x_shape[3],
-                               .positions = y_shape[0] * y_shape[2] * y_shape[3],
-                               .out_height = y_shape[2],
-                               .out_width = y_shape[3],
-                               .positions_per_item = 1,
-                               .mode = params->mode,
-                               .padding = params->padding,
-                               .align_corners = params->align_corners};
+    struct cbk_ocl_sample_args args = {.x_offset = x->offset,
+                                       .grid_offset = grid->offset,
+                                       .y_offset = y->offset,
+                                       .channels = x_shape[1],
+                                       .height = x_shape[2],
+                                       .width = x_shape[3],
+                                       .positions = y_shape[0] * y_shape[2] * y_shape[3],
+                                       .out_height = y_shape[2],
+                                       .out_width = y_shape[3],
+                                       .positions_per_item = 1,
+                                       .mode = params->mode,
+                                       .padding = params->padding,
+                                       .align_corners = params->align_corners};
     memcpy(args.x_strides, x->meta->strides, sizeof args.x_strides);
     memcpy(args.grid_strides, grid->meta->strides, sizeof args.grid_strides);
     memcpy(args.y_strides, y->meta->strides, sizeof args.y_strides);
     return args;
 }
 
-/// Are there offsets beyond 31 bits from the first element on?
-static bool is_long(const cbk_tensor_meta *meta) {
+bool cbk_ocl_sample_is_long(const cbk_tensor_meta *meta) {
     int64_t reach = 0;
     for (uint32_t i = 0; i < meta->rank; i++) {
         const int64_t step = meta->strides[i] < 0 ? -meta->strides[i] : meta->strides[i];
@@ -80,10 +69,11 @@ cbk_status cbk_ocl_grid_sample(struct cbk_ocl_stream *stream, const cbk_op *op) 
     const struct cbk_ocl_operand x = cbk_ocl_operand(op->inputs[0]),
                                  grid = cbk_ocl_operand(op->inputs[1]),
                                  y = cbk_ocl_operand(op->outputs[0]);
-    struct sample_args args = make_args(&x, &grid, &y, op->params);
+    struct cbk_ocl_sample_args args = cbk_ocl_sample_args(&x, &grid, &y, op->params);
     const struct program program = {.dtype = x.meta->dtype,
-                                    .has_index64 = caps->is_cpu || is_long(x.meta) ||
-                                                   is_long(grid.meta) || is_long(y.meta) ||
+                                    .has_index64 = caps->is_cpu || cbk_ocl_sample_is_long(x.meta) ||
+                                                   cbk_ocl_sample_is_long(grid.meta) ||
+                                                   cbk_ocl_sample_is_long(y.meta) ||
                                                    (stream->device->flags & CBK_INDEX_64) != 0};
     if (caps->is_cpu) {
         const int64_t useful = args.positions / POSITIONS_PER_BLOCK;
@@ -126,4 +116,5 @@ static void visit_dtype(void *context, cbk_dtype dtype) {
 void cbk_ocl_grid_sample_programs(cbk_ocl_program_visitor visit, void *user_data) {
     struct visit context = {visit, user_data};
     cbk_ocl_each_row_dtype(CBK_OP_GRID_SAMPLE, visit_dtype, &context);
+    cbk_ocl_grid_sample_backward_programs(visit, user_data);
 }

@@ -1,5 +1,5 @@
 /// index.c: the index family: what is moved where.
-#include "index.h"
+#include "grid_sample.h"
 
 #include "mover.h"
 
@@ -243,6 +243,10 @@ cbk_status cbk_ocl_index(struct cbk_ocl_stream *stream, const cbk_op *op) {
         return cbk_ocl_one_hot(stream, op);
     case CBK_OP_GRID_SAMPLE:
         return cbk_ocl_grid_sample(stream, op);
+    case CBK_OP_GRID_SAMPLE_X_BACKWARD:
+        return cbk_ocl_grid_sample_x_backward(stream, op);
+    case CBK_OP_GRID_SAMPLE_GRID_BACKWARD:
+        return cbk_ocl_grid_sample_grid_backward(stream, op);
     default:
         return along_axis(stream, op);
     }
