@@ -177,7 +177,9 @@ static inline void store_row(global STORAGE(OUT) *out, long n, bool stream, MATH
 }
 
 #define ROW_POINTER(T, p, k) global const STORAGE(T) *row_##p = p + at[k];
-#define ROW_VALUE(T, p, k) const MATHV(T) once_##p = (MATHV(T))(LOAD(T, row_##p, 0));
+// Of a row that is no repeated value, an element of this piece: others may be being written.
+#define ROW_VALUE(T, p, k)                                                                         \
+    const MATHV(T) once_##p = (MATHV(T))(LOAD(T, row_##p, begin * w.inner_strides[k]));
 #define LOAD_ROW(T, p, k)                                                                          \
     MATHV(T) v##p = w.inner_strides[k] == 0 ? once_##p                                             \
                     : n < W                 ? gather_##p(row_##p + i, 1, n)                        \

@@ -60,13 +60,14 @@ run_rows() {
     program=$build/tests/test_$suite
     [ -x "$program" ] || fail "$program is not built"
     : >"$scratch/log"
+    begin=$(date +%s)
     status=0
     CUBEBACK_TEST_FORMS="$form separate" CUBEBACK_TEST_ONE_IN=$one_in CUBEBACK_TEST_CASE=$parts \
-        "$oclgrind" --log "$scratch/log" --max-errors 20 --inst-counts $options \
+        "$oclgrind" --log "$scratch/log" --max-errors 20 $options \
         --build-options "-cl-opt-disable -D__builtin_prefetch(...)=" \
         "$program" >"$scratch/output" 2>&1 || status=$?
     count=$(grep -ac '^\[       OK \]' "$scratch/output") || true
-    say "$suite $form: $count rows"
+    say "$suite $form: $count rows, $(($(date +%s) - begin)) s"
     if [ -s "$scratch/log" ]; then
         cat "$scratch/log"
         note_fault "$suite $form: reports of Oclgrind"
@@ -74,7 +75,7 @@ run_rows() {
         tail -n 20 "$scratch/output"
         note_fault "$suite $form: status $status"
     fi
-    sed -n "s/.*for kernel '\([a-z_0-9]*\)'.*/\1/p" "$scratch/output" >>"$scratch/kernels"
+    sed -n 's/^program .*: kernel \([a-z_0-9]*\)$/\1/p' "$scratch/output" >>"$scratch/kernels"
 }
 
 rows >"$scratch/rows"

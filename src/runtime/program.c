@@ -173,6 +173,7 @@ static cbk_status create_kernel(struct cbk_rt_device *device, struct cbk_rt_prog
     kernel->program = program;
     kernel->entry = entry;
     kernel->max_work_group = (uint32_t)max_work_group;
+    cbk_rt_log(device->rt, CBK_LOG_DEBUG, "program %s: kernel %s", program->source->name, entry);
     *out = kernel;
     kernel = NULL;
 done:
