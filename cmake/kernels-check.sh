@@ -4,7 +4,9 @@
 #   kernels-check.sh CLANG LIST_PROGRAM TEXT_DIRECTORY WORK_DIRECTORY
 #
 # LIST_PROGRAM prints one program a line: the stem of a text in TEXT_DIRECTORY and its defines.
-# Programs that hold inline PTX (-DNVIDIA...) are compiled for nvptx64, all others for spir64.
+# Programs that hold inline PTX (-DNVIDIA...) are compiled for nvptx64, all others for spir64. A
+# struct that is a kernel's argument must not have padding at its end: some drivers (rusticl of Mesa
+# 22.3) do not count it.
 set -eu
 clang=$1 list=$2 texts=$3 work=$4
 jobs=${CUBEBACK_JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)}
@@ -28,9 +30,16 @@ case " $* " in
 *) target=spir64-unknown-unknown ;;
 esac
 if ! log=$("$clang" -x cl -cl-std=CL1.2 --target=$target -fsyntax-only -Wno-unused-value \
-    -Werror=implicit-function-declaration "$@" "$texts/$stem.cl" 2>&1); then
+    -Werror=implicit-function-declaration -Wpadded "$@" "$texts/$stem.cl" 2>&1); then
     printf '%s %s\n%s\n\n' "$stem" "$*" "$log" >>"$work/failures.txt"
 fi
+for struct in $(printf '%s\n' "$log" | sed -n "s/.*padding size of '\(struct [a-z_0-9]*\)'.*/\1/p" |
+    cut -d' ' -f2); do
+    if grep -qE "const struct $struct [a-z_]+([,)]|$)" "$texts/$stem.cl"; then
+        printf '%s %s\nan argument has padding at its end: struct %s\n\n' "$stem" "$*" "$struct" \
+            >>"$work/failures.txt"
+    fi
+done
 ONE
 tr '\n' '\0' <"$work/programs.txt" |
     xargs -0 -P "$jobs" -n 1 sh "$work/one.sh" "$clang" "$texts" "$work"

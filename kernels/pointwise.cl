@@ -270,7 +270,7 @@ struct walk {
     uint reciprocals[8];       // of shape; 32-bit form
     uint shifts[8];
     uint steps[4];             // contiguous, rows: innermost stride, 0 or 1
-    int rank;
+    index_t rank;              // no int: an argument without padding at its end
 };
 
 #define START(T, p, k) at[k] = 0;

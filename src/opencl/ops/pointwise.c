@@ -150,7 +150,7 @@ enum { GROUP = 128 }; ///< work-items: enough for a copy at full rate, few for f
         uint32_t reciprocals[8];                                                                   \
         uint32_t shifts[8];                                                                        \
         uint32_t steps[4];                                                                         \
-        int32_t rank;                                                                              \
+        index_t rank;                                                                              \
     }
 struct gpu_walk32 GPU_WALK(int32_t);
 struct gpu_walk64 GPU_WALK(int64_t);
@@ -167,7 +167,7 @@ static void set_reciprocal(uint32_t d, uint32_t *out_reciprocal, uint32_t *out_s
 
 static void pack_walk32(const struct gpu_walk64 *wide, struct gpu_walk32 *out) {
     out->count = (int32_t)wide->count;
-    out->rank = wide->rank;
+    out->rank = (int32_t)wide->rank;
     for (int axis = 0; axis < 8; axis++) {
         out->shape[axis] = (int32_t)wide->shape[axis];
         out->reciprocals[axis] = out->shifts[axis] = 0;
@@ -205,7 +205,7 @@ static int64_t plan_gpu(const struct cbk_ocl_nest *nest, uint32_t lanes, bool is
     bool is_rows = is_vector && !is_dense && !is_indexed;
     uint32_t last = nest->rank - 1;
     memset(walk, 0, sizeof *walk);
-    walk->rank = (int32_t)nest->rank;
+    walk->rank = nest->rank;
     walk->count = nest->element_count;
     for (uint32_t axis = 0; axis < nest->rank; axis++) walk->shape[axis] = nest->shape[axis];
     for (uint32_t k = 0; k < nest->operand_count; k++) {
