@@ -24,7 +24,9 @@ static uint32_t nvidia_capability(const struct cbk_rt_device *device) {
 static bool chooses_cpu_kernels(const struct cbk_rt_device *device) {
     if (device->rt->flags & CBK_GPU_KERNELS) return false;
     if (device->rt->flags & CBK_CPU_KERNELS) return true;
-    return device->found->info.type == CBK_DEVICE_CPU;
+    // Mesa's llvmpipe is a CPU whose compiler crashes on the CPU form.
+    return device->found->info.type == CBK_DEVICE_CPU &&
+           strcmp(device->found->info.platform, "rusticl") != 0;
 }
 
 /// f32 elements of the widest vector register, a power of two from 4 to 16.
