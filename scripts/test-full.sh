@@ -1,7 +1,7 @@
 #!/bin/sh
 # What does not fit in scripts/test.sh: the same suites with larger samples, then under the
-# sanitizers, every kernel through clang, and rows for every kernel on Oclgrind where that is
-# installed. Takes an hour or more.
+# sanitizers, every kernel through clang, rows for every kernel on Oclgrind, and a sample on other
+# drivers, where those are installed. Takes hours.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/common.sh
@@ -29,6 +29,17 @@ if has_program oclgrind; then
 else
     say "Oclgrind is not installed: that step is left out"
 fi
+for driver in rusticl intel; do
+    status=0
+    say "==== $driver"
+    CUBEBACK_BUILD_DIR=build/full scripts/driver.sh $driver || status=$?
+    case $status in
+    0) ;;
+    77) say "$driver is not installed: that step is left out" ;;
+    *) failures="$failures
+  $driver" ;;
+    esac
+done
 
 [ -z "$failures" ] || fail "Failed:$failures"
 say "All steps passed"
