@@ -19,6 +19,48 @@
 //   those of scan_ops.clh
 #include "scan_ops.clh"
 
+// ---- quads of a row -----------------------------------------------------------------------------
+
+static inline accv_t quad_prefix(accv_t v) {
+    const acc_t ab = combine(v.s0, v.s1);
+    return (accv_t)(v.s0, ab, combine(ab, v.s2), combine(ab, combine(v.s2, v.s3)));
+}
+
+// Elements i .. i + 3 of a row of `length`; identity past its end. `is_run`: the stride is 1 or -1.
+static inline accv_t load_quad(global const STORAGE(X) *x, long stride, bool is_run, INDEX i,
+                               INDEX length) {
+    if (is_run && i + QUAD <= length)
+        return stride > 0 ? load_accv(x + i) : load_accv(x - i - (QUAD - 1)).s3210;
+    const INDEX step = (INDEX)stride;
+    const acc_t none = IDENTITY;
+    return (accv_t)(i < length ? load_acc(x + i * step) : none,
+                    i + 1 < length ? load_acc(x + (i + 1) * step) : none,
+                    i + 2 < length ? load_acc(x + (i + 2) * step) : none,
+                    i + 3 < length ? load_acc(x + (i + 3) * step) : none);
+}
+
+static inline void store_quad(global STORAGE(Y) *y, long stride, bool is_run, INDEX i,
+                              INDEX length, accv_t v) {
+    if (is_run && i + QUAD <= length) {
+        if (stride > 0)
+            STOREV(Y, y, i, TO_YV(v));
+        else
+            STOREV(Y, y, -i - (QUAD - 1), TO_YV(v.s3210));
+        return;
+    }
+    const INDEX step = (INDEX)stride;
+    if (i < length) STORE(Y, y, i * step, (MATH(Y))v.s0);
+    if (i + 1 < length) STORE(Y, y, (i + 1) * step, (MATH(Y))v.s1);
+    if (i + 2 < length) STORE(Y, y, (i + 2) * step, (MATH(Y))v.s2);
+    if (i + 3 < length) STORE(Y, y, (i + 3) * step, (MATH(Y))v.s3);
+}
+
+// The results of a quad from its prefixes and what comes before it.
+static inline accv_t quad_results(acc_t before, accv_t prefix, bool exclusive) {
+    const accv_t v = combinev((accv_t)before, prefix);
+    return exclusive ? SHOWN((accv_t)(before, v.s0, v.s1, v.s2)) : v;
+}
+
 #ifdef RUN
 #define IS_RUN true
 #else

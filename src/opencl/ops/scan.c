@@ -7,7 +7,7 @@
 #include "radix.h"
 
 #define TILE 16384       ///< elements of a tile whose accumulators have 4 bytes; else half of it
-#define STRIP 256        ///< most columns of a strip, CPU form
+#define STRIP 1024       ///< most columns of a strip, CPU form
 #define LEAST_STRIP 16   ///< least of them that are worth it
 #define GROUP_COLUMNS 32 ///< GPU form
 #define COLUMN_GROUP 256 ///< work-items of its groups
@@ -30,12 +30,19 @@ struct program {
     uint32_t group, quads; ///< GPU form
 };
 
+static bool is_wide(const struct program *program) {
+    return cbk_dtype_size(program->accumulator) == 8;
+}
+
 static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines) {
     const struct program *program = spec->context;
-    cbk_rt_text_add(defines, " -DOP=op_%s -DX=%s -DY=%s -DY_CLASS=%s -DACC=%s -DW=4 -DINDEX=%s",
+    cbk_rt_text_add(defines, " -DOP=op_%s -DX=%s -DY=%s -DY_CLASS=%s -DACC=%s -DW=%d -DINDEX=%s",
                     scan_ops[program->op], cbk_ocl_dtype_word(program->x),
                     cbk_ocl_dtype_word(program->y), cbk_ocl_class_word(program->y),
                     cbk_ocl_dtype_word(program->accumulator),
+                    program->is_gpu      ? 4
+                    : is_wide(program)   ? 8
+                                         : 16,
                     program->has_index64 ? "long" : "int");
     if (program->is_gpu)
         cbk_rt_text_add(defines, " -DGROUP=%u -DN=%u", (unsigned)program->group,
@@ -63,7 +70,7 @@ static struct cbk_rt_spec make_spec(const struct program *program, const char *e
 struct scan_args {
     struct cbk_ocl_axes kept;
     int64_t length, tiles, x_stride, y_stride, x_offset, y_offset, carry_offset;
-    int64_t exclusive, phase, share, strip;
+    int64_t exclusive, phase, share, strip, stream;
 };
 
 struct scan {
@@ -119,10 +126,6 @@ static const struct shape wide_shapes[] = {
     {64, 256, 1}, {2048, 256, 2}, {8192, 512, 4}, {8192, 256, 8}};
 #define SHAPES 4
 
-static bool is_wide(const struct program *program) {
-    return cbk_dtype_size(program->accumulator) == 8;
-}
-
 static const struct shape *find_shape(const struct scan *scan, int64_t length) {
     const struct shape *shapes = is_wide(&scan->program) ? wide_shapes : narrow_shapes;
     const uint32_t most = scan->stream->device->caps->max_work_group;
@@ -174,6 +177,7 @@ static void plan_cpu(struct scan *scan, enum phase phase) {
     const int64_t units = (int64_t)scan->stream->device->caps->compute_units;
     int64_t count = args->kept.count * (phase == PHASE_WHOLE ? 1 : args->tiles);
     scan->program.has_index64 = true;
+    args->stream = cbk_ocl_is_streamed(args->kept.count * args->length, scan->program.y);
     if (scan->is_column) {
         const int64_t width = args->kept.shape[0], others = count / width;
         args->strip = STRIP;
