@@ -72,6 +72,23 @@ static void add_scalar_rows(struct test_list *list, const struct row *row, cbk_d
     }
 }
 
+/// f64 is seldom among the dtypes of a row, and no lane may be of concern to its neighbours.
+static void add_f64_rows(struct test_list *list) {
+    static const struct {
+        cbk_opcode opcode;
+        double ulps;
+    } f64_rows[] = {{CBK_OP_FMOD_SCALAR, 0}, {CBK_OP_REMAINDER_SCALAR, 0}, {CBK_OP_POW_SCALAR, 16}};
+    for (uint32_t i = 0; i < 3; i++) {
+        const double ulps = f64_rows[i].ulps;
+        struct test_spec spec = {.opcode = f64_rows[i].opcode,
+                                 .input_count = 1,
+                                 .tolerance = test_ulps(CBK_DTYPE_F64, ulps, ulps > 0 ? 1 : 0)};
+        spec.inputs[0] = test_input(CBK_DTYPE_F64, TEST_CONTIGUOUS, TEST_EDGES, 1, 20000);
+        test_set_params(&spec, scalar, .scalar = cbk_f(0.5625));
+        test_add(list, &spec, "0.5625");
+    }
+}
+
 int main(void) {
     struct test_list list = {0};
     cbk_dtype dtypes[20];
@@ -85,5 +102,6 @@ int main(void) {
                 add_scalar_rows(&list, row, dtypes[d], i * 3 + d);
         }
     }
+    add_f64_rows(&list);
     return test_run_list("binary", &list);
 }
