@@ -148,6 +148,7 @@ static cbk_status setup_images(struct bench *bench, const struct bench_case *of)
     TRY(cbk_random_uniform(bench->stream, of->dtype, 4, grid, -1, 1, &bench->tensor[1]));
     TRY(cbk_random_normal(bench->stream, of->dtype, 4, x, 0, 1, &bench->tensor[2]));
     TRY(cbk_tensor_empty(bench->stream, of->dtype, 4, grid, &bench->tensor[3]));
+    TRY(cbk_tensor_empty(bench->stream, of->dtype, 4, x, &bench->tensor[4]));
 done:
     return status;
 }
@@ -160,7 +161,7 @@ static cbk_status run_grid_sample(struct bench *bench, const struct bench_case *
 static cbk_status run_sample_x_backward(struct bench *bench, const struct bench_case *of) {
     (void)of;
     return cbk_grid_sample_x_backward_into(bench->stream, bench->tensor[0], bench->tensor[1],
-                                           bench->tensor[2], NULL, bench->tensor[0]);
+                                           bench->tensor[2], NULL, bench->tensor[4]);
 }
 static cbk_status run_sample_grid_backward(struct bench *bench, const struct bench_case *of) {
     (void)of;

@@ -260,6 +260,11 @@ cbk_status cbk_run_into_outputs(cbk_stream *stream, cbk_opcode opcode,
                                 const void *params, uint32_t params_size, cbk_tensor *const *dsts,
                                 uint32_t output_count);
 
+/// A number for each slice of x along `axis`, a vector: equal for equal slices, in their lexicographic
+/// order; slices with a NaN are equal to nothing (ops_unique_rows.c).
+cbk_status cbk_number_slices(cbk_stream *stream, const cbk_tensor *x, int32_t axis,
+                             cbk_tensor **out);
+
 /// Refuses functions that wait for a number of hits while the stream captures.
 cbk_status cbk_check_can_wait(cbk_stream *stream);
 

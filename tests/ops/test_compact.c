@@ -159,13 +159,16 @@ static void test_captured(void **state) {
 }
 
 /// The same numbers, places and counts on both sides; `x` are two tensors with the same elements.
-static void expect_same_unique(cbk_tensor *const x[2]) {
+/// `axis` is negative for all elements.
+static void expect_same_unique(cbk_tensor *const x[2], int32_t axis) {
     cbk_stream *const streams[2] = {test_pair.device.stream, test_pair.reference.stream};
     cbk_tensor *outs[2][3] = {{NULL}};
     static unsigned char bytes[2][1 << 17];
     for (int side = 0; side < 2; side++)
-        assert_ok(
-            cbk_unique(streams[side], x[side], &outs[side][0], &outs[side][1], &outs[side][2]));
+        assert_ok(axis < 0 ? cbk_unique(streams[side], x[side], &outs[side][0], &outs[side][1],
+                                        &outs[side][2])
+                           : cbk_unique_along(streams[side], x[side], axis, &outs[side][0],
+                                              &outs[side][1], &outs[side][2]));
     for (int k = 0; k < 3; k++) {
         const cbk_tensor *want = outs[1][k], *got = outs[0][k];
         const size_t size =
@@ -187,7 +190,7 @@ static void test_different_numbers(void **state) {
     (void)state;
     for (int i = 0; i < 4; i++) {
         cbk_stream *const streams[2] = {test_pair.device.stream, test_pair.reference.stream};
-        cbk_tensor *whole[2] = {NULL}, *turned[2] = {NULL};
+        cbk_tensor *whole[2] = {NULL}, *turned[2] = {NULL}, *pairs[2] = {NULL};
         const cbk_dtype dtype = dtypes[i % 2];
         const size_t size = 41 * 257 * cbk_dtype_size(dtype);
         uint64_t seed = 77 + (uint64_t)i;
@@ -196,10 +199,14 @@ static void test_different_numbers(void **state) {
             assert_ok(
                 cbk_tensor_from_data(streams[side], dtype, 2, shape, data, size, &whole[side]));
             assert_ok(cbk_transpose(streams[side], whole[side], 0, 1, &turned[side]));
+            assert_ok(cbk_narrow(streams[side], turned[side], 1, 0, 2, &pairs[side]));
         }
-        expect_same_unique(whole);
-        expect_same_unique(turned);
+        expect_same_unique(whole, -1);
+        expect_same_unique(turned, -1);
+        expect_same_unique(whole, 0);
+        expect_same_unique(pairs, 0); // [257, 2]
         for (int side = 0; side < 2; side++) {
+            cbk_tensor_release(&pairs[side]);
             cbk_tensor_release(&turned[side]);
             cbk_tensor_release(&whole[side]);
         }

@@ -25,6 +25,11 @@ static void expect_shape(const cbk_tensor *tensor, uint32_t rank, const int64_t 
     for (uint32_t i = 0; i < rank; i++) assert_int_equal(cbk_tensor_shape(tensor)[i], shape[i]);
 }
 
+static void expect_message_of(const char *function) {
+    if (strncmp(cbk_last_error_message(), function, strlen(function)) == 0) return;
+    fail_msg("\"%s\" does not begin with %s", cbk_last_error_message(), function);
+}
+
 static void parts(void **state) {
     (void)state;
     cbk_tensor *x = counted(SHAPE(2, 5)), *outs[7];
@@ -269,6 +274,70 @@ static void different_numbers(void **state) {
     cbk_tensor_release(&x);
 }
 
+static void different_slices(void **state) {
+    (void)state;
+    const cbk_compact_params wide =
+        CBK_INIT(cbk_compact_params, .length = 4, .out_dtype = CBK_DTYPE_U8);
+    const int64_t rows[] = {5, 3}, turned[] = {3, 5};
+    cbk_tensor *flat = VECTOR(CBK_DTYPE_I16, int16_t, 2, 1, 7, /**/ -2, 9, 9, /**/ 2, 1, -7, /**/ 2,
+                              1, 7, /**/ -2, 9, 9);
+    cbk_tensor *x = NULL, *y = NULL, *out = NULL, *inverse = NULL, *counts = NULL, *count = NULL;
+    assert_ok(cbk_reshape(test_table_stream, flat, 2, rows, &x));
+    assert_ok(cbk_unique_along(test_table_stream, x, 0, &out, &inverse, &counts));
+    expect_shape(out, SHAPE(3, 3));
+    EXPECT(out, CBK_DTYPE_I16, int16_t, -2, 9, 9, 2, 1, -7, 2, 1, 7);
+    EXPECT(inverse, CBK_DTYPE_I64, int64_t, 2, 0, 1, 2, 0);
+    EXPECT(counts, CBK_DTYPE_I64, int64_t, 2, 1, 2);
+
+    assert_ok(cbk_transpose(test_table_stream, x, 0, 1, &y));
+    expect_shape(y, 2, turned);
+    assert_ok(
+        cbk_unique_along_sized(test_table_stream, y, -1, &wide, &out, &inverse, &counts, &count));
+    expect_shape(out, SHAPE(3, 4));
+    EXPECT(out, CBK_DTYPE_I16, int16_t, -2, 2, 2, 0, 9, 1, 1, 0, 9, -7, 7, 0);
+    EXPECT(inverse, CBK_DTYPE_U8, uint8_t, 2, 0, 1, 2, 0);
+    EXPECT(counts, CBK_DTYPE_U8, uint8_t, 2, 1, 2, 0);
+    EXPECT(count, CBK_DTYPE_U8, uint8_t, 3);
+    assert_ok(cbk_count_unique_along(test_table_stream, y, 0, NULL, &count));
+    assert_int_equal(cbk_tensor_rank(count), 0);
+    EXPECT(count, CBK_DTYPE_I64, int64_t, 3);
+    assert_status(CBK_ERROR_AXIS, cbk_unique_along(test_table_stream, y, 2, &out, NULL, NULL));
+    expect_message_of("unique_along: ");
+    assert_null(out);
+    cbk_tensor_release(&y);
+    cbk_tensor_release(&x);
+    cbk_tensor_release(&flat);
+
+    flat = VECTOR(CBK_DTYPE_F32, float, 1, NAN, 0, 5, 1, NAN, -0.0f, 5);
+    assert_ok(cbk_reshape(test_table_stream, flat, 2, (int64_t[]){4, 2}, &x));
+    assert_ok(cbk_unique_along(test_table_stream, x, 0, &out, NULL, &counts));
+    EXPECT(out, CBK_DTYPE_F32, float, 0, 5, 1, NAN, 1, NAN);
+    EXPECT(counts, CBK_DTYPE_I64, int64_t, 2, 1, 1);
+    cbk_tensor_release(&x);
+    cbk_tensor_release(&flat);
+}
+
+static void slices_without_elements(void **state) {
+    (void)state;
+    const cbk_compact_params two = CBK_INIT(cbk_compact_params, .length = 2);
+    cbk_tensor *x = NULL, *out = NULL, *counts = NULL, *inverse = NULL, *count = NULL;
+    assert_ok(cbk_zeros(test_table_stream, CBK_DTYPE_F32, 2, (int64_t[]){3, 0}, &x));
+    assert_ok(cbk_unique_along(test_table_stream, x, 0, &out, &inverse, &counts));
+    expect_shape(out, SHAPE(1, 0));
+    EXPECT(inverse, CBK_DTYPE_I64, int64_t, 0, 0, 0);
+    EXPECT(counts, CBK_DTYPE_I64, int64_t, 3);
+    cbk_tensor_release(&out);
+    assert_ok(cbk_unique_along_sized(test_table_stream, x, 1, &two, &out, NULL, &counts, &count));
+    expect_shape(out, SHAPE(3, 2));
+    EXPECT(out, CBK_DTYPE_F32, float, 0, 0, 0, 0, 0, 0);
+    EXPECT(counts, CBK_DTYPE_I64, int64_t, 0, 0);
+    EXPECT(count, CBK_DTYPE_I64, int64_t, 0);
+    cbk_tensor_release(&x);
+    assert_ok(cbk_zeros(test_table_stream, CBK_DTYPE_F32, 0, NULL, &x));
+    assert_status(CBK_ERROR_AXIS, cbk_unique_along(test_table_stream, x, 0, &out, NULL, NULL));
+    cbk_tensor_release(&x);
+}
+
 static cbk_tensor *affine(const float theta[6], int64_t height, int64_t width, uint32_t align) {
     const int64_t shape[3] = {1, 2, 3};
     cbk_tensor *x = NULL, *out = NULL;
@@ -348,11 +417,6 @@ static void fmod_keeps_the_sign_of_a(void **state) {
            CBK_DTYPE_F32, float, -1, 1, NAN, 5, NAN, -0.0f);
 }
 
-static void expect_message_of(const char *function) {
-    if (strncmp(cbk_last_error_message(), function, strlen(function)) == 0) return;
-    fail_msg("\"%s\" does not begin with %s", cbk_last_error_message(), function);
-}
-
 /// Rows that refuse go by the name of the function that was called.
 static void messages_name_the_function(void **state) {
     (void)state;
@@ -377,6 +441,8 @@ int main(void) {
         cmocka_unit_test(gates_and_slopes),
         cmocka_unit_test(gradients_of_slopes),
         cmocka_unit_test(different_numbers),
+        cmocka_unit_test(different_slices),
+        cmocka_unit_test(slices_without_elements),
         cmocka_unit_test(affine_grids),
         cmocka_unit_test(closeness),
         cmocka_unit_test(products),

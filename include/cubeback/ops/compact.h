@@ -54,6 +54,22 @@ CBK_API cbk_status cbk_unique_sized(cbk_stream *stream, const cbk_tensor *x,
 CBK_API cbk_status cbk_unique(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out,
                               cbk_tensor **out_inverse, cbk_tensor **out_counts);
 
+/// The same of the slices of x along `axis`, which are compared as wholes: the different ones in
+/// lexicographic order of their elements, x's shape with the axis as long as there are or as
+/// params->length says; where each slice stands among them, and how often it occurs: vectors. A slice
+/// with a NaN equals nothing; slices without elements are equal. Some sorts of the whole for every
+/// doubling of the elements of a slice, and memory as for several copies of x in i64 (along axes of
+/// up to 65536: u32).
+CBK_API cbk_status cbk_count_unique_along(cbk_stream *stream, const cbk_tensor *x, int32_t axis,
+                                          const cbk_compact_params *params, cbk_tensor **out);
+CBK_API cbk_status cbk_unique_along_sized(cbk_stream *stream, const cbk_tensor *x, int32_t axis,
+                                          const cbk_compact_params *params, cbk_tensor **out,
+                                          cbk_tensor **out_inverse, cbk_tensor **out_counts,
+                                          cbk_tensor **out_count);
+CBK_API cbk_status cbk_unique_along(cbk_stream *stream, const cbk_tensor *x, int32_t axis,
+                                    cbk_tensor **out, cbk_tensor **out_inverse,
+                                    cbk_tensor **out_counts);
+
 #ifdef __cplusplus
 }
 #endif
