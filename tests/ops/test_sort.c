@@ -178,11 +178,25 @@ static void add_few_of_many(struct test_list *list) {
     }
 }
 
+/// More than caches hold: what a chunk has of a digit goes out by lines.
+static void add_large(struct test_list *list) {
+    static const struct form forms_of_large[] = {{1, {4200123}, 0}, {2, {2, 1060001}, 1}};
+    struct test_spec spec = spec_of(CBK_OP_SORT, CBK_DTYPE_F32, &forms_of_large[0], 0);
+    test_set_params(&spec, sort, .axis = 0, .descending = 1);
+    spec.output = TEST_INTO;
+    spec.output_view = TEST_OFFSET;
+    test_add(list, &spec, "large");
+    spec = spec_of(CBK_OP_SORT, CBK_DTYPE_F64, &forms_of_large[1], 1);
+    test_set_params(&spec, sort, .axis = 1);
+    test_add(list, &spec, "large");
+}
+
 int main(void) {
     struct test_list list = {0};
     for (uint32_t d = 0; dtypes[d]; d++) add_dtype(&list, dtypes[d], d);
     add_sort(&list, CBK_OP_SORT, CBK_DTYPE_F32, &empty, 0);
     add_few_of_many(&list);
+    add_large(&list);
     add_far_quantiles(&list);
     return test_run_list("sort", &list);
 }

@@ -1,5 +1,6 @@
 /// radix.c: launches of kernels/radix_cpu.cl and kernels/radix_gpu.cl.
 #include "axes.h"
+#include "mover.h"
 #include "pointwise.h"
 #include "radix.h"
 
@@ -7,6 +8,7 @@
 #define DIGIT_BITS 8
 #define CPU_DIGIT_BITS 11  ///< of keys of 32 bits or more: fewer passes over memory
 #define LEAST_CHUNK 4096   ///< elements of a chunk, CPU form
+#define LEAST_COLLECTED 64 ///< elements of a digit in a chunk, for which a CPU collects lines
 #define MOST_TILES 8       ///< of a chunk, GPU form
 #define COUNT_GROUPS 8     ///< of a compute unit, that count all digits of few rows
 #define WARP_CAPABILITY 70 ///< of NVIDIA devices whose instructions are used
@@ -24,6 +26,7 @@ struct radix_args {
     int64_t in, out, places_in, places_out, indices, counts;
     int64_t rows, length, chunk_length, chunks, shift, pass, passes;
     int64_t tickets, states, next_states;
+    int64_t stream;
     int64_t what;
     uint64_t flip;
 };
@@ -138,6 +141,9 @@ static void plan(struct sort *sort) {
         const int64_t wanted = cbk_ocl_divide_up(4 * units, args->rows);
         set_chunks(args,
                    cbk_ocl_divide_up(args->length, cbk_ocl_clamp(wanted, 1, most > 1 ? most : 1)));
+        const int64_t bytes = args->rows * args->length * cbk_dtype_size(sort->program.x);
+        args->stream = bytes >= CBK_OCL_STREAM_BYTES / 2 &&
+                       args->chunk_length >> sort->program.digit_bits >= LEAST_COLLECTED;
     }
 }
 
