@@ -81,6 +81,7 @@ struct bench_table bench_reduce_cases(void);
 struct bench_table bench_index_cases(void);
 struct bench_table bench_order_cases(void);
 struct bench_table bench_matmul_cases(void);
+struct bench_table bench_linalg_cases(void);
 struct bench_table bench_host_cases(void);
 struct bench_table bench_graph_cases(void);
 struct bench_table bench_memory_cases(void);

@@ -375,6 +375,16 @@ def product_cases():
     matmul("gemv_f32_16384", product(16384, 1, 16384))
 
 
+def linalg_cases():
+    matrices = lambda count, n: lambda lib: (lib.normal(count, n, n),)
+    for name, setup in (("4096x32x32", matrices(4096, 32)), ("1024", matrices(1, 1024))):
+        case(f"lu_{name}", setup, torch=lambda t, x: t.linalg.lu_factor(x))
+        case(f"det_{name}", setup, numpy=lambda np, x: np.linalg.det(x),
+             torch=lambda t, x: t.linalg.det(x))
+        case(f"qr_{name}", setup, numpy=lambda np, x: np.linalg.qr(x),
+             torch=lambda t, x: t.linalg.qr(x))
+
+
 def captured(work, setup):
     """Sets up a CUDA graph of the work; None where there is none."""
     def prepare(lib):
@@ -532,8 +542,8 @@ def run_all(libraries, options):
 
 def main():
     options = parse()
-    for add in (memory_cases, reduction_cases, product_cases, graph_cases, index_cases,
-                order_cases):
+    for add in (memory_cases, reduction_cases, product_cases, linalg_cases, graph_cases,
+                index_cases, order_cases):
         add()
     if options.list:
         print("\n".join(CASES))

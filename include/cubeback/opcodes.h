@@ -31,7 +31,8 @@ enum {
     CBK_FAMILY_NORM = 0x11,
     CBK_FAMILY_SCAN = 0x12,
     CBK_FAMILY_SORT = 0x13,
-    CBK_FAMILY_COMPACT = 0x14
+    CBK_FAMILY_COMPACT = 0x14,
+    CBK_FAMILY_LINALG = 0x15
 };
 
 enum {
@@ -293,7 +294,12 @@ enum {
 
     // compaction: as many results as a mask has hits
     CBK_OP_ARGWHERE = 0x1401,
-    CBK_OP_MASK_SELECT = 0x1402
+    CBK_OP_MASK_SELECT = 0x1402,
+
+    // factorisations of matrices
+    CBK_OP_LU_FACTOR = 0x1500,
+    CBK_OP_DET = 0x1501,
+    CBK_OP_QR = 0x1502
 };
 
 /// reshape, expand: one length may be -1 (reshape: inferred; expand: as the input's).
@@ -641,6 +647,18 @@ typedef struct cbk_quantile_params {
     uint32_t reserved;
     double q[CBK_MAX_RANK]; ///< 0 <= q <= 1
 } cbk_quantile_params;
+
+typedef struct cbk_lu_params {
+    uint32_t struct_size;
+    cbk_dtype out_dtype; ///< of pivots and permutation; 0: the device's default int
+} cbk_lu_params;
+
+enum { CBK_QR_REDUCED = 0, CBK_QR_COMPLETE = 1 };
+
+typedef struct cbk_qr_params {
+    uint32_t struct_size;
+    uint32_t mode; ///< CBK_QR_*
+} cbk_qr_params;
 
 #ifdef __cplusplus
 }

@@ -32,6 +32,7 @@
 #include <cubeback/ops/compare.h>
 #include <cubeback/ops/create.h>
 #include <cubeback/ops/index.h>
+#include <cubeback/ops/linalg.h>
 #include <cubeback/ops/matmul.h>
 #include <cubeback/ops/move.h>
 #include <cubeback/ops/norm.h>

@@ -168,7 +168,7 @@ cbk_status cbk_check_replayed(const cbk_stream *stream, const cbk_tensor *tensor
 
 // ---- the op table (table.c, rows_*.c) -----------------------------------------------------------
 
-/// Outputs of one operation; rows have one or two.
+/// Outputs of one operation; rows have one to three.
 #define CBK_MAX_OUTPUTS 4
 
 /// Room for the params of any row.
@@ -210,6 +210,8 @@ union cbk_params {
     cbk_topk_params topk;
     cbk_median_params median;
     cbk_quantile_params quantile;
+    cbk_lu_params lu;
+    cbk_qr_params qr;
 };
 
 /// One operation between validation and execution. Rows read inputs, normalise `params` in place

@@ -57,7 +57,8 @@ extern const struct cbk_family cbk_view_family, cbk_unary_family, cbk_binary_fam
     cbk_binary_scalar_family, cbk_compare_family, cbk_compare_scalar_family, cbk_ternary_family,
     cbk_cast_family, cbk_create_family, cbk_move_family, cbk_reduce_family, cbk_softmax_family,
     cbk_matmul_family, cbk_index_family, cbk_random_family, cbk_activation_backward_family;
-extern const struct cbk_family cbk_compact_family, cbk_scan_family, cbk_sort_family, cbk_norm_family;
+extern const struct cbk_family cbk_compact_family, cbk_scan_family, cbk_sort_family,
+    cbk_norm_family, cbk_linalg_family;
 
 #define CBK_FAMILY(name, rows_of_it)                                                               \
     const struct cbk_family name = {rows_of_it, sizeof(rows_of_it) / sizeof *(rows_of_it)}

@@ -22,6 +22,7 @@ static const struct cbk_family *const families[] = {
     [CBK_FAMILY_COMPACT] = &cbk_compact_family,
     [CBK_FAMILY_SCAN] = &cbk_scan_family,
     [CBK_FAMILY_SORT] = &cbk_sort_family,
+    [CBK_FAMILY_LINALG] = &cbk_linalg_family,
 };
 #define FAMILY_COUNT (sizeof families / sizeof *families)
 

@@ -23,6 +23,7 @@ static const cbk_ocl_launcher launchers[] = {
     [CBK_FAMILY_COMPACT]        = cbk_ocl_compact,
     [CBK_FAMILY_SCAN]           = cbk_ocl_scan,
     [CBK_FAMILY_SORT]           = cbk_ocl_sort,
+    [CBK_FAMILY_LINALG]         = cbk_ocl_linalg,
 };
 // clang-format on
 

@@ -81,6 +81,7 @@ cbk_status cbk_ocl_activation_backward(struct cbk_ocl_stream *stream, const cbk_
 cbk_status cbk_ocl_compact(struct cbk_ocl_stream *stream, const cbk_op *op);
 cbk_status cbk_ocl_scan(struct cbk_ocl_stream *stream, const cbk_op *op);
 cbk_status cbk_ocl_sort(struct cbk_ocl_stream *stream, const cbk_op *op);
+cbk_status cbk_ocl_linalg(struct cbk_ocl_stream *stream, const cbk_op *op);
 
 /// Copies source to destination of the same shape and dtype, any strides (moves.c). What every
 /// launcher uses that needs a dense operand, with cbk_ocl_temporary_like.
@@ -136,6 +137,7 @@ void cbk_ocl_activation_backward_programs(cbk_ocl_program_visitor visit, void *u
 void cbk_ocl_compact_programs(cbk_ocl_program_visitor visit, void *user_data);
 void cbk_ocl_scan_programs(cbk_ocl_program_visitor visit, void *user_data);
 void cbk_ocl_sort_programs(cbk_ocl_program_visitor visit, void *user_data);
+void cbk_ocl_linalg_programs(cbk_ocl_program_visitor visit, void *user_data);
 
 /// Rounds up to a multiple.
 static inline size_t cbk_ocl_round_up(size_t value, size_t multiple) {

@@ -12,6 +12,7 @@ void cbk_ocl_each_program(cbk_ocl_program_visitor visit, void *user_data) {
         cbk_ocl_compact_programs,
         cbk_ocl_scan_programs,
         cbk_ocl_sort_programs,
+        cbk_ocl_linalg_programs,
         cbk_ocl_norm_programs,
         cbk_ocl_batch_norm_programs,
     };

@@ -25,6 +25,7 @@ static const cbk_ref_family families[] = {
     [CBK_FAMILY_COMPACT] = cbk_ref_compact,
     [CBK_FAMILY_SCAN] = cbk_ref_scan,
     [CBK_FAMILY_SORT] = cbk_ref_sort,
+    [CBK_FAMILY_LINALG] = cbk_ref_linalg,
 };
 
 static const char *name(void *self) {

@@ -163,6 +163,7 @@ cbk_status cbk_ref_activation(const cbk_op *op, const struct cbk_ref_view *x,
 cbk_status cbk_ref_compact(struct cbk_ref_stream *stream, const cbk_op *op);
 cbk_status cbk_ref_scan(struct cbk_ref_stream *stream, const cbk_op *op);
 cbk_status cbk_ref_sort(struct cbk_ref_stream *stream, const cbk_op *op);
+cbk_status cbk_ref_linalg(struct cbk_ref_stream *stream, const cbk_op *op);
 
 /// Rows of the create and move families (matrix.c).
 void cbk_ref_eye(const cbk_eye_params *params, const struct cbk_ref_view *out);

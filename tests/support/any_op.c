@@ -367,6 +367,17 @@ static void make_topk(struct making *m) {
     p->ascending = (uint32_t)below(m->seed, 2);
 }
 
+/// Matrices of the hint's lengths; of det they are square.
+static void make_linalg(struct making *m) {
+    const cbk_opcode opcode = m->op->info->opcode;
+    const uint32_t rank = m->hint->rank;
+    if (opcode != CBK_OP_DET) start_params(m, m->op->info->params_size);
+    set_like_hint(m, 0);
+    if (rank < 2) return; // core refuses it
+    if (opcode == CBK_OP_DET) m->op->inputs[0].shape[rank - 1] = m->hint->shape[rank - 2];
+    if (opcode == CBK_OP_QR) ((cbk_qr_params *)m->op->params)->mode = (uint32_t)below(m->seed, 2);
+}
+
 /// Factors have x's last axis, or of batch_norm its second; they may be left out.
 static void make_norm(struct making *m) {
     PARAMS(cbk_layer_norm_params, p);
@@ -455,6 +466,8 @@ static maker maker_of(cbk_opcode opcode) {
         return make_random;
     case CBK_FAMILY_COMPACT:
         return make_compact;
+    case CBK_FAMILY_LINALG:
+        return make_linalg;
     default:
         return NULL;
     }

@@ -30,9 +30,10 @@ static char *read_tree(const char *name) {
 }
 
 static bool headers_declare(const char *function) {
-    static const char *const headers[] = {
-        "activation", "binary", "compact", "compare", "create",  "index", "matmul", "move", "norm",
-        "random",     "reduce", "scan",    "select",  "softmax", "sort",  "unary",  "view"};
+    static const char *const headers[] = {"activation", "binary", "compact", "compare", "create",
+                                          "index",      "linalg", "matmul",  "move",    "norm",
+                                          "random",     "reduce", "scan",    "select",  "softmax",
+                                          "sort",       "unary",  "view"};
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
         char name[64];
         snprintf(name, sizeof name, "include/cubeback/ops/%s.h", headers[i]);
@@ -113,6 +114,7 @@ static const char *const families[] = {
     [CBK_FAMILY_COMPACT] = "Compaction",
     [CBK_FAMILY_SCAN] = "Scans",
     [CBK_FAMILY_SORT] = "Sorting",
+    [CBK_FAMILY_LINALG] = "Factorisations of matrices",
 };
 
 static void append_dtypes(uint64_t dtypes, char *text) {

@@ -34,6 +34,7 @@ static const struct {
     {CBK_OP_ARGWHERE, 2},
     {CBK_OP_CUMSUM, 5},
     {CBK_OP_SORT, 8},
+    {CBK_OP_LU_FACTOR, 3},
 };
 // clang-format on
 
