@@ -27,7 +27,7 @@ struct tap_args {
     long places_per_item;
 };
 
-// Position `position`: of grid and of channel 0 of y.
+// Where position `position` stands.
 static inline void locate_position(const struct sample_args *args, INDEX position, INDEX *n,
                                    INDEX *h, INDEX *w) {
     const INDEX line = position / (INDEX)args->out_width;
@@ -43,6 +43,13 @@ static inline INDEX y_offset(const struct sample_args *args, INDEX position) {
            w * (INDEX)args->y_strides[3];
 }
 
+static inline global const STORAGE(X) *grid_at(global const STORAGE(X) *grid,
+                                                const struct sample_args *args, INDEX n, INDEX h,
+                                                INDEX w) {
+    return grid + args->grid_offset + n * (INDEX)args->grid_strides[0] +
+           h * (INDEX)args->grid_strides[1] + w * (INDEX)args->grid_strides[2];
+}
+
 kernel void sample_taps(global const STORAGE(X) *restrict grid, global STORAGE(K) *restrict keys,
                         global MATH(ACC) *restrict weights, const struct sample_args args,
                         const struct tap_args tap_args) {
@@ -50,8 +57,7 @@ kernel void sample_taps(global const STORAGE(X) *restrict grid, global STORAGE(K
     if (position >= (INDEX)args.positions) return;
     INDEX n, h, w;
     locate_position(&args, position, &n, &h, &w);
-    grid += args.grid_offset + n * (INDEX)args.grid_strides[0] + h * (INDEX)args.grid_strides[1] +
-            w * (INDEX)args.grid_strides[2];
+    grid = grid_at(grid, &args, n, h, w);
     struct taps columns, rows;
     find_taps(LOAD(X, grid, 0), args.width, &args, &columns);
     const int count = find_taps(LOAD(X, grid, args.grid_strides[3]), args.height, &args, &rows);
@@ -153,8 +159,7 @@ kernel void sample_grid(global const STORAGE(X) *restrict x, global const STORAG
     if (position >= (INDEX)args.positions) return;
     INDEX n, h, w;
     locate_position(&args, position, &n, &h, &w);
-    grid += args.grid_offset + n * (INDEX)args.grid_strides[0] + h * (INDEX)args.grid_strides[1] +
-            w * (INDEX)args.grid_strides[2];
+    grid = grid_at(grid, &args, n, h, w);
     const acc_t gx = LOAD(X, grid, 0), gy = LOAD(X, grid, args.grid_strides[3]);
     struct taps columns, rows;
     acc_t column_slopes[4], row_slopes[4];

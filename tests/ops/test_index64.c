@@ -99,6 +99,20 @@ static void add_compaction(struct test_list *list, enum test_view view) {
     add(list, pad, "");
 }
 
+static void add_images(struct test_list *list, enum test_view view) {
+    static const cbk_opcode opcodes[] = {CBK_OP_GRID_SAMPLE, CBK_OP_GRID_SAMPLE_X_BACKWARD,
+                                         CBK_OP_GRID_SAMPLE_GRID_BACKWARD};
+    for (uint32_t i = 0; i < 3; i++) {
+        struct test_spec spec = {.opcode = opcodes[i], .input_count = i == 0 ? 2 : 3};
+        spec.inputs[0] = test_input(CBK_DTYPE_F32, view, TEST_UNIT, 4, 2, 3, 5, 6);
+        spec.inputs[1] = test_input(CBK_DTYPE_F32, view, TEST_UNIT, 4, 2, 7, 9, 2);
+        spec.inputs[2] = test_input(CBK_DTYPE_F32, view, TEST_UNIT, 4, 2, 3, 7, 9);
+        spec.tolerance = test_ulps(CBK_DTYPE_F32, 4, 1);
+        spec.tolerance.absolute = 1024 * test_unit_roundoff(CBK_DTYPE_F32);
+        add(list, spec, "");
+    }
+}
+
 static void add_reductions(struct test_list *list, enum test_view view) {
     struct test_spec spec = {.opcode = CBK_OP_SUM, .input_count = 1};
     spec.tolerance.closeness = TEST_BITS;
@@ -187,6 +201,7 @@ int main(void) {
         add_moves(&list, (enum test_view)view);
         add_reductions(&list, (enum test_view)view);
         add_compaction(&list, (enum test_view)view);
+        add_images(&list, (enum test_view)view);
     }
     int failed = test_run_list("index64", &list);
     return failed + cmocka_run_group_tests(large, test_pair_open, test_pair_close);

@@ -69,7 +69,8 @@ static struct gradient make_gradient(struct cbk_ocl_stream *stream, const cbk_op
     of->taps = taps[params->mode];
     of->count = gradient.args.positions * of->taps;
     of->no_place = gradient.x.meta->shape[0] * gradient.args.height * gradient.args.width;
-    const bool is_large = of->count > INT32_MAX / 2 || of->no_place > INT32_MAX / 2;
+    const bool is_large = of->count > INT32_MAX / 2 || of->no_place > INT32_MAX / 2 ||
+                          (stream->device->flags & CBK_INDEX_64) != 0;
     gradient.program = (struct program){.dtype = gradient.x.meta->dtype,
                                         .key = is_large ? CBK_DTYPE_U64 : CBK_DTYPE_U32,
                                         .has_index64 = caps->is_cpu || is_large ||
