@@ -7,7 +7,7 @@
 // row's steps; it is the place whose steps that one is among. Short rows: categorical_short, a
 // work-item per draw, which goes through the row three times. Other rows:
 //   categorical_peaks  the highest weight of each part of a row, a work-group per part
-//   categorical_sums   steps of each chunk of CHUNK places, a work-group per block of chunks
+//   categorical_sums   steps of each chunk of a few places, a work-group per block of chunks
 //   categorical_draw   a work-item per draw: a search among the chunks, of which the host has
 //                      summed up what lies before each, and a walk through one of them
 //
@@ -20,6 +20,7 @@
 //   I      dtype of the places drawn
 //   GROUP  work-items of a group of peaks and sums: GPU form 256, CPU form 1
 //   LANES  of them, for a chunk: GPU form 16, CPU form 1
+//   W      positions that keys are made for at once, CPU form: 8
 //   INDEX  long
 #include "types.clh"
 #include "axes.clh"
@@ -27,7 +28,6 @@
 #include "random_start.clh"
 #include "fixed_point.clh"
 
-#define CHUNK 64
 #define IS_f64 1
 #define IS_F64 CAT(IS_, X)
 
@@ -55,7 +55,7 @@ struct categorical_args {
     long x_offset, x_stride, y_offset;
     long rows, length, count;
     long parts, part_length;                // of a row, up to 256
-    long chunks, chunks_per_block, blocks;  // of a row
+    long chunk_length, chunks, chunks_per_block, blocks; // of a row
     long peaks, row_peaks, sums, before, keys; // where they start, in elements of 8 bytes
     long bits, is_logits;
     long elements, turns; // of a launch of one element per work-item and turn
@@ -229,8 +229,8 @@ categorical_sums(global const STORAGE(X) *restrict x, global const ulong *restri
 #endif
     if (begin == 0 && item == 0) row_peaks[args.row_peaks + row] = peak;
     for (long at = begin; at < end; at += GROUP / LANES) {
-        const long chunk = at + slot, first = chunk * CHUNK;
-        const long last = chunk < end ? min(first + CHUNK, args.length) : first;
+        const long chunk = at + slot, first = chunk * args.chunk_length;
+        const long last = chunk < end ? min(first + args.chunk_length, args.length) : first;
         ulong sum = 0;
         for (long i = first + lane; i < last; i += LANES)
             sum += steps_of(LOAD(X, x, i * args.x_stride), peak, &args);
@@ -277,8 +277,9 @@ kernel void categorical_draw(global const STORAGE(X) *restrict x,
             global const ulong *own = before + args.before + row * args.chunks;
             const long chunk = find_chunk(own, args.chunks, step);
             const long place =
-                walk(x + args.x_offset + axes_x(&args.kept, row), chunk * CHUNK,
-                     min((chunk + 1) * CHUNK, args.length), row_peaks[row], step - own[chunk], &args);
+                walk(x + args.x_offset + axes_x(&args.kept, row), chunk * args.chunk_length,
+                     min((chunk + 1) * args.chunk_length, args.length), row_peaks[row],
+                     step - own[chunk], &args);
             STORE(I, y, args.y_offset + axes_x(&args.y, i), (MATH(I))place);
         }
     }
@@ -288,18 +289,35 @@ kernel void categorical_draw(global const STORAGE(X) *restrict x,
 
 #define FARTHEST 0x100000 // logits beyond it, either way, count as it
 
-static inline long key_of(weight_t w, ulong word, const struct categorical_args *args) {
-    const ulong rank = rank_of(w, args->is_logits);
-    if (rank == 0) return LONG_MIN;
-    const long wait = fixed_log2_exponential(word);
-    if (args->is_logits) {
+// A weight of mantissa times 2^(base / 2^32); base NEVER: it is not drawn.
+struct measure {
+    ulong mantissa;
+    long base;
+};
+#define NEVER LONG_MIN
+
+static inline struct measure measure_of(weight_t w, long is_logits) {
+    const ulong rank = rank_of(w, is_logits);
+    struct measure measure = {1, NEVER};
+    if (rank == 0) return measure;
+    if (is_logits) {
         const weight_t size = fmin(fabs(w), (weight_t)FARTHEST) * (weight_t)0x1p32;
         const long logarithm = (long)fixed_to_log2((ulong)size);
-        return (w < 0 ? -logarithm : logarithm) - wait;
+        measure.base = w < 0 ? -logarithm : logarithm;
+    } else if (rank == INFINITE) {
+        measure.base = 2048l << 32;
+    } else {
+        measure.mantissa = mantissa_of((bits_t)rank);
+        measure.base = (long)exponent_of((bits_t)rank) * 0x100000000l;
     }
-    if (rank == INFINITE) return (2048l << 32) - wait;
-    return (long)fixed_log2(mantissa_of((bits_t)rank)) +
-           (long)exponent_of((bits_t)rank) * 0x100000000l - wait;
+    return measure;
+}
+
+#if GROUP > 1
+
+static inline long key_of(struct measure measure, ulong word) {
+    if (measure.base == NEVER) return NEVER;
+    return (long)fixed_log2(measure.mantissa) + measure.base - fixed_log2_exponential(word);
 }
 
 kernel void categorical_keys(global const STORAGE(X) *restrict x, global long *restrict keys,
@@ -314,7 +332,64 @@ kernel void categorical_keys(global const STORAGE(X) *restrict x, global long *r
         for (long i = 2 * pair; i < min(2 * pair + 2, args.elements); i++) {
             const long row = i / args.length, place = i - row * args.length;
             const long at = args.x_offset + axes_x(&args.kept, row) + place * args.x_stride;
-            keys[args.keys + i] = key_of(LOAD(X, x, at), i & 1 ? words[1] : words[0], &args);
+            keys[args.keys + i] =
+                key_of(measure_of(LOAD(X, x, at), args.is_logits), i & 1 ? words[1] : words[0]);
         }
     }
 }
+
+#else
+
+static inline VEC(long) keys_of(VEC(ulong) mantissa, VEC(long) base, VEC(ulong) word) {
+    const VEC(long) key =
+        CAT(as_long, W)(fixed_log2v(mantissa)) + base - fixed_log2_exponentialv(word);
+    return base == (VEC(long))NEVER ? (VEC(long))NEVER : key;
+}
+
+// Measures of elements i .. i + 2 W - 1, those of even and of odd ones apart.
+static inline void measure_run(global const STORAGE(X) *x, const struct categorical_args *args,
+                               long i, int count, ulong mantissas[2][W], long bases[2][W]) {
+    long row = i / args->length, place = i - row * args->length;
+    long start = args->x_offset + axes_x(&args->kept, row);
+    for (int k = 0; k < 2 * W; k++, place++) {
+        struct measure measure = {1, NEVER};
+        if (place == args->length && k < count) {
+            place = 0;
+            start = args->x_offset + axes_x(&args->kept, ++row);
+        }
+        if (k < count)
+            measure = measure_of(LOAD(X, x, start + place * args->x_stride), args->is_logits);
+        mantissas[k % 2][k / 2] = measure.mantissa;
+        bases[k % 2][k / 2] = measure.base;
+    }
+}
+
+// W positions at a time.
+kernel void categorical_keys(global const STORAGE(X) *restrict x, global long *restrict keys,
+                             const struct categorical_args args,
+                             global const struct random_start *start) {
+    const struct random_start first = begin(&args, start);
+    const ulong low = 0xffffffff;
+    keys += args.keys;
+    for (long turn = 0; turn < args.turns; turn++) {
+        const long pair = pair_of(&args, turn) * W;
+        if (2 * pair >= args.elements) return;
+        const int count = (int)min(2L * W, args.elements - 2 * pair);
+        const VEC(ulong) position =
+            first.position + (ulong)pair + (VEC(ulong))(0, 1, 2, 3, 4, 5, 6, 7);
+        VEC(ulong) c[4] = {position, position >> 32, args.stream_number, args.stream_number >> 32};
+        ulong mantissas[2][W];
+        long bases[2][W], made[2][W];
+        philoxv(c, (uint)first.seed, (uint)(first.seed >> 32));
+        measure_run(x, &args, 2 * pair, count, mantissas, bases);
+        for (int odd = 0; odd < 2; odd++) {
+            const VEC(ulong) word = c[2 * odd] << 32 | (c[2 * odd + 1] & low);
+            CAT(vstore, W)(keys_of(CAT(vload, W)(0, mantissas[odd]), CAT(vload, W)(0, bases[odd]),
+                                   word),
+                           0, made[odd]);
+        }
+        for (int k = 0; k < count; k++) keys[2 * pair + k] = made[k % 2][k / 2];
+    }
+}
+
+#endif

@@ -5,10 +5,12 @@
 #include "sort.h"
 
 enum {
-    GROUP = 256, ///< work-items, GPU form
-    LANES = 16,  ///< of them, for a chunk
-    CHUNK = 64,  ///< places; as in the kernel
-    SHORT = 64,  ///< most places of a short row
+    GROUP = 256,     ///< work-items, GPU form
+    LANES = 16,      ///< of them, for a chunk
+    LANES_CPU = 8,   ///< positions that keys are made for at once, CPU form
+    CHUNK = 64,      ///< places
+    FINE_CHUNK = 16, ///< for rows of many draws
+    SHORT = 64,      ///< most places of a short row
     PART = 16384,
     MOST_PARTS = 256,
     GPU_BLOCK = 64, ///< chunks of a work-group
@@ -21,7 +23,7 @@ struct categorical_args {
     int64_t x_offset, x_stride, y_offset;
     int64_t rows, length, count;
     int64_t parts, part_length;
-    int64_t chunks, chunks_per_block, blocks;
+    int64_t chunk_length, chunks, chunks_per_block, blocks;
     int64_t peaks, row_peaks, sums, before, keys;
     int64_t bits, is_logits;
     int64_t elements, turns;
@@ -41,6 +43,7 @@ static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines
     cbk_rt_text_add(defines, " -DX=%s -DI=%s -DGROUP=%d -DLANES=%d -DINDEX=long",
                     cbk_ocl_dtype_word(program->x), cbk_ocl_dtype_word(program->index),
                     program->is_gpu ? GROUP : 1, program->is_gpu ? LANES : 1);
+    if (!program->is_gpu) cbk_rt_text_add(defines, " -DW=%d", LANES_CPU);
 }
 
 static struct cbk_rt_spec make_spec(const struct program *program, const char *entry) {
@@ -75,9 +78,10 @@ static cbk_status begin(const struct draw *draw, const char *entry, size_t group
     return cbk_rt_kernel(draw->stream->rt, &spec, &launch->kernel);
 }
 
-/// For a launch over `elements`, which takes 64 random bits for each: two elements to a position.
+/// For a launch over `elements`, which takes 64 random bits for each: two elements to a position. A
+/// work-item takes `pairs_per_turn` positions at a time.
 static cbk_status begin_elements(struct draw *draw, const char *entry, int64_t elements,
-                                 struct cbk_rt_launch *launch,
+                                 int64_t pairs_per_turn, struct cbk_rt_launch *launch,
                                  struct cbk_ocl_positions *positions) {
     struct cbk_ocl_stream *stream = draw->stream;
     struct categorical_args *args = &draw->args;
@@ -91,7 +95,7 @@ static cbk_status begin_elements(struct draw *draw, const char *entry, int64_t e
     if (status == CBK_OK)
         status = cbk_ocl_take_positions(stream, &spec, (uint64_t)pairs, positions);
     args->elements = elements;
-    args->turns = cbk_ocl_divide_up(pairs, (int64_t)launch->global[0]);
+    args->turns = cbk_ocl_divide_up(pairs, pairs_per_turn * (int64_t)launch->global[0]);
     args->position = positions->first;
     args->start_offset = positions->start_offset;
     return status;
@@ -100,8 +104,8 @@ static cbk_status begin_elements(struct draw *draw, const char *entry, int64_t e
 static cbk_status draw_short(struct draw *draw) {
     struct cbk_rt_launch launch;
     struct cbk_ocl_positions positions;
-    cbk_status status =
-        begin_elements(draw, "categorical_short", draw->y.meta->element_count, &launch, &positions);
+    cbk_status status = begin_elements(draw, "categorical_short", draw->y.meta->element_count, 1,
+                                       &launch, &positions);
     if (status != CBK_OK) return status;
     cbk_rt_arg_block(&launch, draw->x.block, CBK_RT_READ);
     cbk_rt_arg_block(&launch, draw->y.block, CBK_RT_WRITE);
@@ -116,7 +120,8 @@ static void plan(struct categorical_args *args, bool is_gpu) {
     const int64_t share = cbk_ocl_divide_up(args->length, MOST_PARTS);
     args->part_length = share > PART ? share : PART;
     args->parts = cbk_ocl_divide_up(args->length, args->part_length);
-    args->chunks = cbk_ocl_divide_up(args->length, CHUNK);
+    args->chunk_length = args->count >= args->length / FINE_CHUNK ? FINE_CHUNK : CHUNK;
+    args->chunks = cbk_ocl_divide_up(args->length, args->chunk_length);
     args->chunks_per_block = is_gpu ? GPU_BLOCK : CPU_BLOCK;
     args->blocks = cbk_ocl_divide_up(args->chunks, args->chunks_per_block);
 }
@@ -148,8 +153,8 @@ static cbk_status launch_sums(const struct draw *draw) {
 static cbk_status launch_draw(struct draw *draw) {
     struct cbk_rt_launch launch;
     struct cbk_ocl_positions positions;
-    cbk_status status =
-        begin_elements(draw, "categorical_draw", draw->y.meta->element_count, &launch, &positions);
+    cbk_status status = begin_elements(draw, "categorical_draw", draw->y.meta->element_count, 1,
+                                       &launch, &positions);
     if (status != CBK_OK) return status;
     cbk_rt_arg_block(&launch, draw->x.block, CBK_RT_READ);
     cbk_rt_arg_block(&launch, draw->row_peaks, CBK_RT_READ);
@@ -197,8 +202,8 @@ done:
 static cbk_status launch_keys(struct draw *draw, struct cbk_rt_block *keys) {
     struct cbk_rt_launch launch;
     struct cbk_ocl_positions positions;
-    cbk_status status =
-        begin_elements(draw, "categorical_keys", draw->x.meta->element_count, &launch, &positions);
+    cbk_status status = begin_elements(draw, "categorical_keys", draw->x.meta->element_count,
+                                       draw->program.is_gpu ? 1 : LANES_CPU, &launch, &positions);
     if (status != CBK_OK) return status;
     cbk_rt_arg_block(&launch, draw->x.block, CBK_RT_READ);
     cbk_rt_arg_block(&launch, keys, CBK_RT_WRITE);
