@@ -3,8 +3,9 @@
 // norm_ops.clh.
 //
 //   norm_rows     some rows per work-item, each walked once per sum and once for the result; after
-//                 the first walk a row of usual length is in the caches. The tree of the sums is that
-//                 of reduce_ops.clh.
+//                 the first walk a row of usual length is in the caches. Normalised rows go through
+//                 these walks side by side, each a walk behind the one before it, so that memory is
+//                 busy all the time. The tree of the sums is that of reduce_ops.clh.
 //   norm_columns  the sums over rows of g and of g z, for the gradients of beta and gamma: a
 //                 work-item takes a tile of columns of CHUNK rows
 //
@@ -51,6 +52,8 @@ struct row {
 #define TERM_1(LOADER, at) TERM1(NORMALISED(LOADER, at), SCALED_G(LOADER, at))
 static inline accv_t squared(accv_t v) { return v * v; }
 
+#if IS_BACKWARD
+
 // The sum of a row's terms; meanwhile `next` arrives, elements that come later.
 #define SUM_BODY(NAME, TERM)                                                                       \
     static inline acc_t NAME(const struct row *row, global const STORAGE(X) *next) {               \
@@ -87,10 +90,12 @@ SUM_BODY(sum_of_x, TERM_X)
 #if IS_SCALED
 SUM_BODY(sum_of_squares, TERM_SQUARE)
 #endif
-#if IS_BACKWARD
 SUM_BODY(sum_of_0, TERM_0)
+#if IS_SCALED
 SUM_BODY(sum_of_1, TERM_1)
 #endif
+
+#endif // IS_BACKWARD
 
 // W results.
 #if IS_BACKWARD
@@ -106,6 +111,8 @@ SUM_BODY(sum_of_1, TERM_1)
 #else
 #define RESULT(LOADER, at) NORMALISED(LOADER, at)
 #endif
+
+#if IS_BACKWARD
 
 static inline void store_row(global STORAGE(X) *y, const struct row *row, acc2_t sums,
                              bool stream) {
@@ -123,6 +130,122 @@ static inline void store_row(global STORAGE(X) *y, const struct row *row, acc2_t
     for (int k = 0; k < left; k++) STORE(X, y, i + k, lanes[k]);
 }
 
+#else // ---- normalised rows, side by side --------------------------------------------------------
+
+// Three rows that follow each other: the first one is summed up for its mean, the second one for its
+// squares, the third one is written. length 0: there is none.
+struct walk {
+    struct row first, second, third;
+    global STORAGE(X) *y; // of the third one
+    bool stream;
+};
+
+#define AHEAD (8192 / (int)sizeof(STORAGE(X)))      // elements that are on their way
+#define NEAR_ROW (262144 / (int)sizeof(STORAGE(X))) // the caches hold three such rows
+
+#if IS_CENTERED
+#define ARRIVING first
+#define BEHIND 2 // rows between the one that arrives and the third one
+#else
+#define ARRIVING second
+#define BEHIND 1
+#endif
+
+static inline accv_t normalised(const struct row *row, long i) { return RESULT(WHOLE, i); }
+
+static inline accv_t normalised_part(const struct row *row, long i, int left) {
+    return RESULT(PART, i);
+}
+
+// W elements of each row from i on.
+static inline void advance(const struct walk *walk, long i, accv_t *sum, accv_t *squares) {
+    if (walk->first.length > 0) *sum += load_accv(walk->first.x + i);
+    if (walk->second.length > 0)
+        *squares += squared(load_accv(walk->second.x + i) - walk->second.mean);
+    if (walk->third.length > 0 && walk->stream)
+        STREAMV(X, walk->y, i, normalised(&walk->third, i));
+    else if (walk->third.length > 0)
+        STOREV(X, walk->y, i, normalised(&walk->third, i));
+}
+
+// The same of the last `left` (< W) elements.
+static inline void advance_part(const struct walk *walk, long i, int left, accv_t *sum,
+                                accv_t *squares) {
+    const accv_t none = (accv_t)0;
+    if (walk->first.length > 0)
+        *sum += IOTA < left ? load_acc_part(walk->first.x + i, left) : none;
+    if (walk->second.length > 0) {
+        const accv_t v = load_acc_part(walk->second.x + i, left) - walk->second.mean;
+        *squares += IOTA < left ? squared(v) : none;
+    }
+    if (walk->third.length > 0) {
+        acc_t lanes[W];
+        keep_accv(lanes, normalised_part(&walk->third, i, left));
+        for (int k = 0; k < left; k++) STORE(X, walk->y, i + k, lanes[k]);
+    }
+}
+
+static inline acc_t join_lanes(accv_t s[ACCUMULATORS]) {
+#pragma unroll
+    for (int h = ACCUMULATORS / 2; h > 0; h >>= 1)
+#pragma unroll
+        for (int j = 0; j < h; j++) s[j] += s[j + h];
+    return FOLD(s[0]);
+}
+
+// Up to a block of each row.
+static inline void advance_block(const struct walk *walk, long start, long end,
+                                 struct block_stack *sums, struct block_stack *squares) {
+    accv_t a[ACCUMULATORS], b[ACCUMULATORS];
+    long i = start;
+#pragma unroll
+    for (int j = 0; j < ACCUMULATORS; j++) a[j] = b[j] = (accv_t)0;
+    for (; i + LANES <= end; i += LANES) {
+#pragma unroll
+        for (int k = 0; k < LANES; k += LINE_BYTES / (int)sizeof(STORAGE(X)))
+            FETCH_LINE(walk->ARRIVING.x + i + k + AHEAD);
+#pragma unroll
+        for (int j = 0; j < ACCUMULATORS; j++) advance(walk, i + j * W, &a[j], &b[j]);
+    }
+#pragma unroll
+    for (int j = 0; j < ACCUMULATORS; j++) {
+        const int left = (int)(end - i) - j * W;
+        if (left >= W)
+            advance(walk, i + j * W, &a[j], &b[j]);
+        else if (left > 0)
+            advance_part(walk, i + j * W, left, &a[j], &b[j]);
+    }
+    stack_push(sums, join_lanes(a));
+    stack_push(squares, join_lanes(b));
+}
+
+// The rows of a work-item, and a turn or two for the last of them to come through.
+static inline void do_rows(struct walk *walk, const struct norm_args *args, long begin, long end,
+                           global const STORAGE(X) *x, global STORAGE(X) *y, acc_t eps) {
+    const acc_t part = 1 / (acc_t)args->length;
+    for (long i = begin; i < end + BEHIND; i++) {
+        struct block_stack sums, squares;
+        sums.count = squares.count = 0, sums.top = squares.top = 0;
+        long x_at, y_at;
+        axes_offsets(&args->rows, min(i, end - 1), &x_at, &y_at);
+        walk->ARRIVING.x = x + x_at;
+        walk->ARRIVING.length = i < end ? args->length : 0;
+        axes_offsets(&args->rows, max(i - BEHIND, begin), &x_at, &y_at);
+        walk->y = y + y_at;
+        walk->stream = args->stream != 0 && IS_STREAMABLE(walk->y);
+        for (long r = 0; r < args->length; r += BLOCK)
+            advance_block(walk, r, min(r + BLOCK, args->length), &sums, &squares);
+        walk->third = walk->second;
+        walk->third.rstd = 1 / sqrt(stack_result(&squares) * part + eps);
+#if IS_CENTERED
+        walk->second = walk->first;
+        walk->second.mean = stack_result(&sums) * part;
+#endif
+    }
+}
+
+#endif // IS_BACKWARD
+
 kernel void norm_rows(global const STORAGE(X) *restrict x, global const STORAGE(X) *restrict g,
                       global const STORAGE(X) *restrict gamma,
                       global const STORAGE(X) *restrict beta, global STORAGE(X) *restrict y,
@@ -130,6 +253,17 @@ kernel void norm_rows(global const STORAGE(X) *restrict x, global const STORAGE(
                       const acc_t eps) {
     const long begin = (long)get_global_id(0) * args.items;
     const long end = min(begin + args.items, args.rows.count);
+#if !IS_BACKWARD
+    const struct row none = {.gamma = gamma + args.gamma_offset,
+                             .beta = beta + args.beta_offset,
+                             .length = 0,
+                             .mean = 0,
+                             .rstd = 1};
+    struct walk walk = {none, none, none};
+    const long together = args.length <= NEAR_ROW ? end - begin : 1;
+    for (long i = begin; i < end; i += together)
+        do_rows(&walk, &args, i, min(i + together, end), x + args.x_offset, y + args.y_offset, eps);
+#else
     const acc_t part = 1 / (acc_t)args.length;
     for (long i = begin; i < end; i++) {
         long x_at, y_at;
@@ -149,7 +283,6 @@ kernel void norm_rows(global const STORAGE(X) *restrict x, global const STORAGE(
 #if IS_SCALED
         row.rstd = 1 / sqrt(sum_of_squares(&row, next) * part + eps);
 #endif
-#if IS_BACKWARD
         row.g += axes_x(&args.g_rows, i);
         sums.s0 = sum_of_0(&row, row.g);
 #if IS_SCALED
@@ -157,9 +290,9 @@ kernel void norm_rows(global const STORAGE(X) *restrict x, global const STORAGE(
         sums *= part;
         stats[args.stats_offset + i] = (acc2_t)(row.mean, row.rstd);
 #endif
-#endif
         store_row(y + args.y_offset + y_at, &row, sums, args.stream != 0);
     }
+#endif
 }
 
 // ---- sums over rows -----------------------------------------------------------------------------
