@@ -89,6 +89,13 @@ static inline float ROOT(float x) {
 #endif
 
 #if KIND == 1
+// None is a NaN. GPUs have an instruction for fmin, CPUs for the comparison.
+#ifdef GPU_FORM
+#define LESSER(a, b) fmin(a, b)
+#else
+#define LESSER(a, b) ((b) < (a) ? (b) : (a))
+#endif
+
 // parameters: low, (high - low) * STEP (of a tiny span, whose bits that would lose, high - low
 // itself), the largest result. Rounding to the dtype is monotonic, so that the
 // limit, one of its numbers, may be applied before.
@@ -101,7 +108,7 @@ static inline void draw(const words_t word[4], const ulong parameters[3], OF(REA
 #else
         const OF(REAL) product = WHOLE(word[i]) * span;
 #endif
-        out[i] = fmin(low + product, (OF(REAL))limit);
+        out[i] = LESSER(low + product, (OF(REAL))limit);
     }
 }
 #else
@@ -254,7 +261,6 @@ random_fill(global STORAGE(Y) *restrict y, const struct random_args args,
 #define HALF_8 4
 #define HALF_16 8
 #define HALF_VEC CAT(ulong, CAT(HALF_, W))
-#define AS_HALF_VEC CAT(as_ulong, CAT(HALF_, W))
 #define IOTA_4 (0, 1, 2, 3)
 #define IOTA_8 (0, 1, 2, 3, 4, 5, 6, 7)
 #define IOTA_16 (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
@@ -264,31 +270,24 @@ random_fill(global STORAGE(Y) *restrict y, const struct random_args args,
 
 #if IS_ELEMENTWISE
 
-// Words 0 and 1, or 2 and 3, of half of the positions, which the lower halves of a and b have.
-static inline HALF_VEC pair_words(HALF_VEC a, HALF_VEC b) {
-    words_t pairs;
-    pairs.even = AS_WORDS(a).even;
-    pairs.odd = AS_WORDS(b).even;
-    return AS_HALF_VEC(pairs);
-}
-
 // Half of W positions: 2 W words in the elements' order.
-static inline void order_words(HALF_VEC c0, HALF_VEC c1, HALF_VEC c2, HALF_VEC c3,
-                               words_t word[2]) {
+static inline void order_words(HALF_VEC words01, HALF_VEC words23, words_t word[2]) {
     VEC(ulong) pairs;
-    pairs.even = pair_words(c0, c1);
-    pairs.odd = pair_words(c2, c3);
+    pairs.even = words01;
+    pairs.odd = words23;
     word[0] = AS_WORDS(pairs.lo);
     word[1] = AS_WORDS(pairs.hi);
 }
 
 // W positions: 4 W elements in their order.
-static inline void make_values(const VEC(ulong) c[4], const ulong parameters[3],
-                               MATHV(Y) values[4]) {
+static inline void make_values(VEC(ulong) c[4], struct random_start first,
+                               const ulong parameters[3], MATHV(Y) values[4]) {
+    VEC(ulong) pairs[2];
     words_t word[4];
     OF(VALUE) drawn[4];
-    order_words(c[0].lo, c[1].lo, c[2].lo, c[3].lo, word);
-    order_words(c[0].hi, c[1].hi, c[2].hi, c[3].hi, word + 2);
+    philoxv_pairs(c, (uint)first.seed, (uint)(first.seed >> 32), pairs);
+    order_words(pairs[0].lo, pairs[1].lo, word);
+    order_words(pairs[0].hi, pairs[1].hi, word + 2);
     draw(word, parameters, drawn);
 #pragma unroll
     for (int i = 0; i < 4; i++) values[i] = CAT(convert_, MATH_OF(W))(drawn[i]);
@@ -297,11 +296,12 @@ static inline void make_values(const VEC(ulong) c[4], const ulong parameters[3],
 #else
 
 // The same of draws that need several words: lane k of a, b, c, d becomes elements 4 k ..
-static inline void make_values(const VEC(ulong) c[4], const ulong parameters[3],
-                               MATHV(Y) values[4]) {
+static inline void make_values(VEC(ulong) c[4], struct random_start first,
+                               const ulong parameters[3], MATHV(Y) values[4]) {
     words_t word[4];
     OF(VALUE) drawn[4];
     MATHV(Y) v[4], ac[2], bd[2];
+    philoxv(c, (uint)first.seed, (uint)(first.seed >> 32));
 #pragma unroll
     for (int i = 0; i < 4; i++) word[i] = CONVERT(uint)(c[i]);
     draw(word, parameters, drawn);
@@ -325,14 +325,13 @@ static inline void make_run(global STORAGE(Y) *y, const struct random_args *args
     VEC(ulong) c[4] = {position, position >> 32, args->stream_number, args->stream_number >> 32};
     MATHV(Y) values[4];
     global STORAGE(Y) *to = y + args->y_offset + at;
-    philoxv(c, (uint)first.seed, (uint)(first.seed >> 32));
-    make_values(c, args->parameters, values);
+    make_values(c, first, args->parameters, values);
 
     const int count = (int)min(4L * W, args->count - at);
     if (args->is_dense && count == 4 * W) {
         const bool stream = args->stream != 0 && IS_STREAMABLE(to);
-    #pragma unroll
-    for (int i = 0; i < 4; i++) {
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
             if (stream)
                 STREAMV(Y, to, i * W, values[i]);
             else
