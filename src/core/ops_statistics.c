@@ -9,18 +9,21 @@
         if (status != CBK_OK) goto done;                                                           \
     } while (0)
 
-static cbk_status check_matrix(const char *operation, const cbk_tensor *x) {
-    struct cbk_call former = cbk_call_begin(operation, CBK_OP_NONE);
+static cbk_status check_variables(const cbk_tensor *x, int64_t correction) {
     cbk_status status = cbk_check_tensor(x, "x");
     if (status == CBK_OK && x->meta.rank != 2) {
         char text[CBK_SHAPE_TEXT];
         status = cbk_fail(CBK_ERROR_SHAPE, 0, "x is %s: it must have rank 2",
                           cbk_shape_text(x->meta.rank, x->meta.shape, text));
     }
-    return cbk_call_end(former, status);
+    if (status == CBK_OK && correction < 0) {
+        status = cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "correction is %lld, below 0",
+                          (long long)correction);
+    }
+    return status;
 }
 
-cbk_status cbk_matrix_trace(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out) {
+static cbk_status matrix_trace(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out) {
     cbk_tensor *diagonal = NULL;
     const cbk_reduce_params last = {
         .struct_size = sizeof last, .axis_count = 1, .axes = {-1}, .drop_axes = 1};
@@ -33,11 +36,17 @@ done:
     return status;
 }
 
-cbk_status cbk_cov(cbk_stream *stream, const cbk_tensor *x, int64_t correction, cbk_tensor **out) {
+cbk_status cbk_matrix_trace(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out) {
+    struct cbk_call former = cbk_call_begin_composed("matrix_trace", CBK_OP_NONE);
+    return cbk_call_end(former, matrix_trace(stream, x, out));
+}
+
+static cbk_status cov(cbk_stream *stream, const cbk_tensor *x, int64_t correction,
+                      cbk_tensor **out) {
     cbk_tensor *mean = NULL, *centered = NULL, *turned = NULL, *product = NULL;
     const cbk_reduce_params rows = {.struct_size = sizeof rows, .axis_count = 1, .axes = {1}};
     cbk_status status = cbk_check_out(out);
-    if (status == CBK_OK) status = check_matrix("cov", x);
+    if (status == CBK_OK) status = check_variables(x, correction);
     if (status != CBK_OK) return status;
     const int64_t length = x->meta.shape[1];
     const int64_t divisor = length > correction ? length - correction : 0;
@@ -54,8 +63,13 @@ done:
     return status;
 }
 
-cbk_status cbk_cosine_similarity(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
-                                 int32_t axis, double eps, cbk_tensor **out) {
+cbk_status cbk_cov(cbk_stream *stream, const cbk_tensor *x, int64_t correction, cbk_tensor **out) {
+    struct cbk_call former = cbk_call_begin_composed("cov", CBK_OP_NONE);
+    return cbk_call_end(former, cov(stream, x, correction, out));
+}
+
+static cbk_status cosine_similarity(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                    int32_t axis, double eps, cbk_tensor **out) {
     cbk_tensor *product = NULL, *dot = NULL, *size_a = NULL, *size_b = NULL, *unit_a = NULL;
     const cbk_reduce_params along = {
         .struct_size = sizeof along, .axis_count = 1, .axes = {axis}, .drop_axes = 1};
@@ -82,4 +96,10 @@ done:
     cbk_tensor_release(&dot);
     cbk_tensor_release(&product);
     return status;
+}
+
+cbk_status cbk_cosine_similarity(cbk_stream *stream, const cbk_tensor *a, const cbk_tensor *b,
+                                 int32_t axis, double eps, cbk_tensor **out) {
+    struct cbk_call former = cbk_call_begin_composed("cosine_similarity", CBK_OP_NONE);
+    return cbk_call_end(former, cosine_similarity(stream, a, b, axis, eps, out));
 }

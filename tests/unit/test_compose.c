@@ -427,6 +427,12 @@ static void messages_name_the_function(void **state) {
     expect_message_of("linear_x_backward: ");
     assert_status(CBK_ERROR_SHAPE, cbk_linear_weight_backward(test_table_stream, a, b, &out));
     expect_message_of("linear_weight_backward: ");
+    assert_status(CBK_ERROR_INVALID_ARGUMENT, cbk_cov(test_table_stream, a, INT64_MIN, &out));
+    expect_message_of("cov: ");
+    assert_status(CBK_ERROR_AXIS, cbk_cosine_similarity(test_table_stream, a, a, 5, 0, &out));
+    expect_message_of("cosine_similarity: ");
+    assert_status(CBK_ERROR_INVALID_ARGUMENT, cbk_matrix_trace(test_table_stream, NULL, &out));
+    expect_message_of("matrix_trace: ");
     assert_status(CBK_ERROR_SHAPE, cbk_matmul(test_table_stream, a, b, NULL, &out));
     expect_message_of("matmul: ");
     cbk_tensor_release(&a);

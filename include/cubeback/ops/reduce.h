@@ -120,7 +120,8 @@ CBK_API cbk_status cbk_min_with_indices_into(cbk_stream *stream, const cbk_tenso
 /// The sum of the main diagonal of the last two axes. Dtypes: floats, ints.
 CBK_API cbk_status cbk_matrix_trace(cbk_stream *stream, const cbk_tensor *x, cbk_tensor **out);
 /// x [m, n], whose rows are variables -> [m, m]: sums of products of distances from the rows' means,
-/// divided by n - correction (0: the population's). Dtypes: floats.
+/// divided by n - correction (0: the population's). Dtypes: floats. Errors:
+/// CBK_ERROR_INVALID_ARGUMENT for a correction below 0.
 CBK_API cbk_status cbk_cov(cbk_stream *stream, const cbk_tensor *x, int64_t correction,
                            cbk_tensor **out);
 /// sum(a b) / (max(|a|, eps) max(|b|, eps)) along `axis`, which goes; eps 0: 1e-8. a and b broadcast
