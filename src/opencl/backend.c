@@ -34,7 +34,7 @@ cbk_status cbk_ocl_device_make(struct cbk_ocl *ocl, struct cbk_rt_device *rt_dev
     device->rt = rt_device;
     device->caps = cbk_rt_device_caps(device->rt);
     device->flags = cbk_rt_flags(ocl->rt);
-    device->seed = params->seed;
+    atomic_init(&device->seed, params->seed);
     *out = device;
     return CBK_OK;
 }
@@ -105,7 +105,7 @@ cbk_status cbk_ocl_stream_make(struct cbk_ocl_device *device, struct cbk_rt_stre
     }
     stream->rt = rt_stream;
     stream->device = device;
-    stream->seed_generation = device->seed_generation;
+    stream->seed_generation = atomic_load(&device->seed_generation);
     *out = stream;
     return CBK_OK;
 }
@@ -219,8 +219,8 @@ static cbk_status ocl_counters(void *self, void *device, cbk_counters *out) {
 static cbk_status ocl_seed(void *self, void *handle, uint64_t seed) {
     (void)self;
     struct cbk_ocl_device *device = handle;
-    device->seed = seed;
-    device->seed_generation++;
+    atomic_store(&device->seed, seed);
+    atomic_fetch_add(&device->seed_generation, 1);
     return CBK_OK;
 }
 

@@ -4,6 +4,8 @@
 #ifndef CUBEBACK_OPENCL_OPENCL_H
 #define CUBEBACK_OPENCL_OPENCL_H
 
+#include <stdatomic.h>
+
 #include "runtime.h"
 
 #include "kernels.h" // generated: cbk_kernel_<stem>
@@ -11,9 +13,9 @@
 struct cbk_ocl_device {
     struct cbk_rt_device *rt;
     const struct cbk_rt_caps *caps;
-    uint32_t flags; ///< of cbk_backend_params
-    uint64_t seed;            ///< key of the random numbers
-    uint64_t seed_generation; ///< grows with every cbk_seed
+    uint32_t flags;                   ///< of cbk_backend_params
+    _Atomic uint64_t seed;            ///< key of the random numbers
+    _Atomic uint64_t seed_generation; ///< grows after every change of it by cbk_seed, on any thread
 };
 
 /// Draws recorded by the capture in progress.
@@ -30,7 +32,7 @@ struct cbk_ocl_stream {
     cbk_random_state random;  ///< of the next draw; struct_size 0: not settled yet
     uint64_t seed_generation; ///< when it differs from the device's, `random` starts anew
     struct cbk_ocl_draws draws;
-    struct cbk_ocl_profile *profile; ///< while one is on (profile.c)
+    struct cbk_ocl_profile *profile;             ///< while one is on (profile.c)
     struct cbk_ocl_small_launch *small_launches; ///< of the capture in progress (merge.h)
     uint32_t small_launch_count, small_launch_capacity;
     struct cbk_ocl_join **products; ///< likewise (join.h)
@@ -62,7 +64,7 @@ const char *cbk_ocl_dtype_word(cbk_dtype dtype);
 typedef cbk_status (*cbk_ocl_launcher)(struct cbk_ocl_stream *stream, const cbk_op *op);
 
 cbk_status cbk_ocl_unary(struct cbk_ocl_stream *stream, const cbk_op *op);
-cbk_status cbk_ocl_binary(struct cbk_ocl_stream *stream, const cbk_op *op); ///< and scalar forms
+cbk_status cbk_ocl_binary(struct cbk_ocl_stream *stream, const cbk_op *op);  ///< and scalar forms
 cbk_status cbk_ocl_compare(struct cbk_ocl_stream *stream, const cbk_op *op); ///< and scalar forms
 cbk_status cbk_ocl_ternary(struct cbk_ocl_stream *stream, const cbk_op *op);
 cbk_status cbk_ocl_cast(struct cbk_ocl_stream *stream, const cbk_op *op);

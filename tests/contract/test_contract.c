@@ -7,6 +7,7 @@
 #include <cubeback/ir.h>
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -625,6 +626,28 @@ static void test_seeds(void **state) {
     cbk_stream_release(&second);
 }
 
+static void *seed_often(void *failures) {
+    for (uint64_t i = 0; i < 2000; i++) *(int *)failures += cbk_seed(side.device, i) != CBK_OK;
+    return NULL;
+}
+
+/// A device may be seeded on any thread, also while a stream draws on another.
+static void test_seeds_of_another_thread(void **state) {
+    float first[10], again[10];
+    pthread_t thread;
+    int failures = 0;
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, seed_often, &failures), 0);
+    for (int i = 0; i < 200; i++) draw(stream, 10, first);
+    pthread_join(thread, NULL);
+    assert_int_equal(failures, 0);
+    assert_ok(cbk_seed(side.device, 42));
+    draw(stream, 10, first);
+    assert_ok(cbk_seed(side.device, 42));
+    draw(stream, 10, again);
+    assert_memory_equal(first, again, sizeof first);
+}
+
 // ---- questions ---------------------------------------------------------------------------------
 
 static void test_supports_op(void **state) {
@@ -684,6 +707,7 @@ int main(void) {
         cmocka_unit_test(test_staging_and_persistent),
         cmocka_unit_test(test_donation),
         cmocka_unit_test(test_seeds),
+        cmocka_unit_test(test_seeds_of_another_thread),
         cmocka_unit_test(test_supports_op),
         cmocka_unit_test(test_counters),
     };

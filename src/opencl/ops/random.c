@@ -139,10 +139,12 @@ static cbk_status set_parameters(const cbk_op *op, cbk_dtype dtype, uint64_t out
 
 cbk_random_state *cbk_ocl_random_state(struct cbk_ocl_stream *stream) {
     cbk_random_state *state = &stream->random;
-    const struct cbk_ocl_device *device = stream->device;
-    if (state->struct_size == 0 || stream->seed_generation != device->seed_generation) {
-        stream->seed_generation = device->seed_generation;
-        *state = CBK_INIT(cbk_random_state, .seed = device->seed, .stream_number = stream->number);
+    struct cbk_ocl_device *device = stream->device;
+    const uint64_t generation = atomic_load(&device->seed_generation);
+    if (state->struct_size == 0 || stream->seed_generation != generation) {
+        stream->seed_generation = generation;
+        *state = CBK_INIT(cbk_random_state, .seed = atomic_load(&device->seed),
+                          .stream_number = stream->number);
     }
     return state;
 }
@@ -183,9 +185,8 @@ cbk_status cbk_ocl_take_positions(struct cbk_ocl_stream *stream, const struct cb
         out->start_offset =
             (int64_t)(cbk_rt_block_offset(out->start) / sizeof(struct cbk_ocl_random_start));
     } else {
-        cbk_random_state *state = cbk_ocl_random_state(stream);
-        out->first = state->position;
-        state->position += count;
+        out->first = stream->random.position;
+        stream->random.position += count;
     }
 done:
     return status;

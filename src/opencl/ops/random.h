@@ -11,7 +11,8 @@ struct cbk_ocl_positions {
     int64_t start_offset;       ///< in elements of struct cbk_ocl_random_start
 };
 
-/// Takes `count` positions from the stream. `draw` names any program of a text that includes
+/// Takes `count` positions from the stream, whose state the caller has got from
+/// cbk_ocl_random_state: another thread may seed meanwhile. `draw` names any program of a text that includes
 /// kernels/include/random_start.clh.
 cbk_status cbk_ocl_take_positions(struct cbk_ocl_stream *stream, const struct cbk_rt_spec *draw,
                                   uint64_t count, struct cbk_ocl_positions *out);
