@@ -70,9 +70,11 @@ static cbk_status read_outputs(struct subject *subject) {
     return status;
 }
 
-static void note_results(struct subject *subject) {
+/// False where the operands are at fault: an index of an axis that has no elements.
+static bool note_results(struct subject *subject) {
     subject->blocks = blocks_in_use();
     assert_ok(run(subject));
+    if (cbk_sync(side.stream) == CBK_ERROR_INDEX_OUT_OF_RANGE) return false;
     for (uint32_t i = 0; i < subject->op.info->output_count; i++) {
         subject->bytes[i] = cbk_tensor_data_bytes(subject->outputs[i]);
         subject->want[i] = calloc(1, (size_t)subject->bytes[i] + 1);
@@ -82,6 +84,7 @@ static void note_results(struct subject *subject) {
     }
     release_outputs(subject);
     assert_int_equal(blocks_in_use(), subject->blocks);
+    return true;
 }
 
 static void expect_failure(const struct subject *subject, cbk_status status) {
@@ -138,8 +141,8 @@ static void run_row(const cbk_op_info *info, uint64_t seed) {
     assert_true(test_any_make(info, &side, &hint, &seed, &subject->op));
     make_inputs(subject, &seed);
     assert_ok(cbk_sync(side.stream));
-    note_results(subject);
-    fail_everywhere(subject);
+    if (note_results(subject)) fail_everywhere(subject);
+    release_outputs(subject);
     for (uint32_t i = 0; i < TEST_ANY_INPUTS; i++) cbk_tensor_release(&subject->inputs[i]);
     for (uint32_t i = 0; i < TEST_ANY_OUTPUTS; i++) free(subject->want[i]);
     free(subject);
