@@ -30,7 +30,7 @@ ops_binary 30
 ops_compare 20
 ops_ternary 16
 ops_cast 14
-ops_create 14
+ops_create 14 fill|eye|length 333|length 400|length 1000|length 1023
 ops_move 30
 ops_large 1 copy f32[3,128,192]
 ops_diagonal 14
@@ -43,7 +43,9 @@ ops_sort 1 topk f32[7,48]|argsort f32[7,48]|sort f32[3,64,5]|sort i16[3,2049]|me
 ops_compact 1 argwhere f32[67,41]|mask_select f32[67,41]|mask_select i8[3,4,5,6]
 ops_index 16
 ops_index_more 20 embedding_backward f64|gather_nd|one_hot|scatter_nd|select
-ops_random 14
+ops_grid_sample 20
+ops_random 14 uniform|normal|bernoulli|integer
+ops_random 1 categorical f32[7]|categorical f32[3,65]|categorical f32[2,3,1000]
 ops_matmul 1 matmul f32[3,16,24]|matmul f32[1,300]|matmul f32[130,70]|matmul i8[33,65]|matmul bf16[21,1]|matmul f32[2,3,9,5]
 ROWS
 }
