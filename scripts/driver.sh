@@ -35,7 +35,7 @@ activation 40
 binary 30
 compare 25
 ternary 25
-cast 25
+cast 6
 create 20
 diagonal 25
 move 30
