@@ -12,7 +12,7 @@ struct lu_args {
     struct matrices a; // panels
     struct matrices pivots; // of the panels
     int rows, columns; // of a panel; not more columns than rows
-    int first; // the panel's first row within the matrix
+    int first, reserved; // the panel's first row within the matrix
 };
 
 static inline void swap_rows(global real *restrict x, global real *restrict y, int columns) {

@@ -22,7 +22,7 @@ struct lu_args {
     struct matrices a; // panels
     struct matrices pivots; // of the panels
     int rows, columns; // of a panel; not more columns than rows
-    int first; // the panel's first row within the matrix
+    int first, reserved; // the panel's first row within the matrix
 };
 
 #if ROWS

@@ -15,7 +15,7 @@ enum { GROUP = 64, COLUMNS_CPU = 32 };
 /// As in lu_gpu.cl and lu_cpu.cl.
 struct lu_args {
     struct cbk_ocl_place a, pivots;
-    int32_t rows, columns, first;
+    int32_t rows, columns, first, reserved;
 };
 
 /// A factorisation of `a` in place.
