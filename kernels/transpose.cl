@@ -7,10 +7,12 @@
 //
 // CPU form, one work-item (local size 1) per run of tiles:
 //   transpose_blocks  a tile is 32 rows of 256 bytes, moved by lines of 64 bytes of each row: words
-//                     in squares in registers, others through a private buffer. What is written
-//                     are runs of 32 elements. Tiles go along the rows: the source is read in 32
-//                     streams, and each line once, for pitches are often powers of two and few lines
-//                     of a column then fit in the caches
+//                     in squares in registers, others one by one. What is written are runs of 32
+//                     elements, from a private buffer or, words past the caches, from registers.
+//                     Those tiles go along the rows (strip = 1): the source is read in 32 streams,
+//                     and each line once, for pitches are often powers of two and few lines of a
+//                     column then fit in the caches. Else 16 tiles below each other come first, so
+//                     that the lines they share are still in the caches
 // GPU form, one work-group per tile; tiles are numbered down the source's rows, so that
 // neighbouring groups write neighbouring places:
 //   transpose_vector  tiles of 64 x 64 elements of 4 bytes in 4 x 4 blocks turned in registers;
@@ -39,6 +41,7 @@ struct plan {
     long batch_shape[6]; // outermost first
     long source_strides[6], destination_strides[6];
     long tiles, tiles_per_item; // CPU form
+    long strip;                 // CPU form: tiles below each other before the next column of tiles
     int batch_rank;
     int stream; // CPU form: stores should bypass the caches
 };
@@ -70,6 +73,11 @@ typedef CAT(T, W) vector_t;
 // Whether lines can be stored past the caches at any multiple of the pitch.
 static inline bool is_aligned(global const T *destination, long pitch) {
     return (((ulong)destination | (ulong)pitch * sizeof(T)) & (LINE_BYTES - 1)) == 0;
+}
+
+// Whether a line of each row is squares of words.
+static inline bool is_words(int rows, int columns) {
+    return sizeof(T) == 4 && rows == TILE_ROWS && columns == LINE_COLUMNS;
 }
 
 // How squares of words are turned: the interleaved low and high halves of each 128 bits of two
@@ -145,36 +153,45 @@ static inline void turn_words(global const uint *source, long pitch, words_t *tu
     }
 }
 
-// A line of each row of words, in squares. `stream`: the destination is aligned for it.
-static inline void move_words(global const uint *source, long source_pitch, global uint *destination,
-                              long destination_pitch, bool stream) {
+// A line of each row of words, past the caches.
+static inline void stream_words(global const uint *source, long source_pitch, global uint *out,
+                                long out_pitch) {
     for (int r = 0; r < TILE_ROWS; r++) FETCH_LINE(source + r * source_pitch + FETCH_AHEAD);
     for (int c = 0; c < LINE_BYTES / 4; c += SQUARE) {
         for (int r = 0; r < TILE_ROWS; r += SQUARE) {
             words_t turned[SQUARE];
-            global uint *to = destination + c * destination_pitch + r;
             turn_words(source + r * source_pitch + c, source_pitch, turned);
-            if (stream) {
 #pragma unroll
-                for (int i = 0; i < SQUARE; i++)
-                    STREAM(turned[i], (global words_t *)(to + i * destination_pitch));
-            } else {
-#pragma unroll
-                for (int i = 0; i < SQUARE; i++)
-                    CAT(vstore, SQUARE)(turned[i], 0, to + i * destination_pitch);
-            }
+            for (int i = 0; i < SQUARE; i++)
+                STREAM(turned[i], (global words_t *)(out + (c + i) * out_pitch + r));
         }
     }
 }
 
-// Up to a line of each row, through a buffer.
-static inline void move_lines(global const T *source, long source_pitch, global T *destination,
-                              long destination_pitch, int rows, int columns, bool stream) {
-    T buffer[LINE_COLUMNS * TILE_ROWS];
-    for (int r = 0; r < rows; r++)
-        for (int c = 0; c < columns; c++) buffer[c * TILE_ROWS + r] = source[r * source_pitch + c];
+// Up to a line of each row, to runs of TILE_ROWS in a buffer.
+static inline void read_lines(global const T *source, long pitch, int rows, int columns,
+                              T *buffer) {
+    if (!is_words(rows, columns)) {
+        for (int r = 0; r < rows; r++)
+            for (int c = 0; c < columns; c++) buffer[c * TILE_ROWS + r] = source[r * pitch + c];
+        return;
+    }
+    for (int r = 0; r < TILE_ROWS; r++) FETCH_LINE(source + r * pitch + 2 * LINE_COLUMNS);
+    for (int c = 0; c < LINE_BYTES / 4; c += SQUARE) {
+        for (int r = 0; r < TILE_ROWS; r += SQUARE) {
+            words_t turned[SQUARE];
+            turn_words((global const uint *)source + r * pitch + c, pitch, turned);
+#pragma unroll
+            for (int i = 0; i < SQUARE; i++)
+                CAT(vstore, SQUARE)(turned[i], 0, (uint *)buffer + (c + i) * TILE_ROWS + r);
+        }
+    }
+}
+
+static inline void write_runs(const T *buffer, global T *destination, long pitch, int rows,
+                              int columns, bool stream) {
     for (int c = 0; c < columns; c++) {
-        global T *to = destination + c * destination_pitch;
+        global T *to = destination + c * pitch;
         const T *from = buffer + c * TILE_ROWS;
         if (rows < TILE_ROWS) {
             for (int r = 0; r < rows; r++) to[r] = from[r];
@@ -189,29 +206,34 @@ static inline void move_lines(global const T *source, long source_pitch, global 
 }
 
 kernel void transpose_blocks(global T *destination, global const T *source, const struct plan p) {
+    T buffer[LINE_COLUMNS * TILE_ROWS];
     long tile_rows = (p.rows + TILE_ROWS - 1) / TILE_ROWS;
     long tile_columns = (p.columns + TILE_COLUMNS - 1) / TILE_COLUMNS;
     long tile = (long)get_global_id(0) * p.tiles_per_item;
     long last = min(tile + p.tiles_per_item, p.tiles);
     for (; tile < last; tile++) {
         long source_at, destination_at;
-        long strip = tile / tile_columns, column = tile % tile_columns * TILE_COLUMNS;
-        long row = strip % tile_rows * TILE_ROWS;
+        long batch = tile / (tile_rows * tile_columns), place = tile % (tile_rows * tile_columns);
+        long first = place / (p.strip * tile_columns) * p.strip;
+        long height = min(tile_rows - first, p.strip);
+        place %= p.strip * tile_columns;
+        long row = (first + place % height) * TILE_ROWS, column = place / height * TILE_COLUMNS;
         int rows = (int)min(p.rows - row, (long)TILE_ROWS);
         long end = min(column + TILE_COLUMNS, p.columns);
-        find_batch(&p, strip / tile_rows, &source_at, &destination_at);
+        find_batch(&p, batch, &source_at, &destination_at);
         source_at += row * p.source_pitch, destination_at += row;
         for (; column < end; column += LINE_COLUMNS) {
             int columns = (int)min(end - column, (long)LINE_COLUMNS);
             global const T *from = source + source_at + column;
             global T *to = destination + destination_at + column * p.destination_pitch;
-            if (sizeof(T) == 4 && rows == TILE_ROWS && columns == LINE_COLUMNS)
-                move_words((global const uint *)from, p.source_pitch, (global uint *)to,
-                           p.destination_pitch,
-                           p.stream && is_aligned(to, p.destination_pitch));
-            else
-                move_lines(from, p.source_pitch, to, p.destination_pitch, rows, columns,
-                           p.stream && is_aligned(to, p.destination_pitch));
+            bool stream = p.stream && is_aligned(to, p.destination_pitch);
+            if (stream && is_words(rows, columns)) {
+                stream_words((global const uint *)from, p.source_pitch, (global uint *)to,
+                             p.destination_pitch);
+                continue;
+            }
+            read_lines(from, p.source_pitch, rows, columns, buffer);
+            write_runs(buffer, to, p.destination_pitch, rows, columns, stream);
         }
     }
 }

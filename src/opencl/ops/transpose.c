@@ -7,6 +7,8 @@ enum {
     SHORTEST = 8,    ///< axes shorter than this are not worth tiles
     CPU_ROWS = 32,   ///< of a tile
     CPU_BYTES = 256, ///< bytes of a tile's row
+    STRIP = 16,      ///< tiles
+    LINE_BYTES = 64,
     ITEMS_PER_CORE = 16,
     STREAM_BYTES = 32 << 20, ///< as in pointwise.c
     MOST_GROUPS = 65535      ///< along the second and third dimension
@@ -19,11 +21,11 @@ struct plan {
     int64_t source_offset, destination_offset;
     int64_t batch_shape[6];
     int64_t source_strides[6], destination_strides[6];
-    int64_t tiles, tiles_per_item;
+    int64_t tiles, tiles_per_item, strip;
     int32_t batch_rank;
     int32_t stream;
 };
-_Static_assert(sizeof(struct plan) == 216, "the kernel's layout has no padding");
+_Static_assert(sizeof(struct plan) == 224, "the kernel's layout has no padding");
 
 /// The axis that is contiguous in the source.
 static bool find_transposition(const struct cbk_ocl_nest *nest, uint32_t *out_axis) {
@@ -131,6 +133,7 @@ static cbk_status launch_cpu(struct cbk_ocl_stream *stream, cbk_dtype bits, int6
     plan->tiles_per_item = divide_up(plan->tiles, items);
     if (plan->tiles_per_item < 4) plan->tiles_per_item = 4;
     plan->stream = batches * plan->rows * plan->columns * size >= STREAM_BYTES / 2;
+    plan->strip = plan->stream && plan->destination_pitch * size % LINE_BYTES == 0 ? 1 : STRIP;
     launch.global[0] = (size_t)divide_up(plan->tiles, plan->tiles_per_item);
 
     struct cbk_rt_spec spec = make_spec(&form, "transpose_blocks");
