@@ -95,9 +95,9 @@ static void close_bench(struct bench *bench) {
 /// All tables one after the other.
 static struct bench_case const *case_at(uint32_t index) {
     const struct bench_table tables[] = {
-        bench_pointwise_cases(), bench_reduce_cases(), bench_matmul_cases(), bench_host_cases(),
-        bench_graph_cases(),     bench_memory_cases(), bench_index_cases(),  bench_order_cases(),
-        bench_linalg_cases()};
+        bench_pointwise_cases(), bench_reduce_cases(), bench_matmul_cases(),
+        bench_host_cases(),      bench_graph_cases(),  bench_memory_cases(),
+        bench_index_cases(),     bench_order_cases(),  bench_linalg_cases()};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
         if (index < tables[t].count) return &tables[t].cases[index];
         index -= tables[t].count;

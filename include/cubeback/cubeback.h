@@ -457,8 +457,8 @@ typedef struct cbk_profile_record {
     uint32_t rank[CBK_PROFILE_OPERANDS];
     int64_t shape[CBK_PROFILE_OPERANDS][CBK_MAX_RANK];
     uint64_t queued_ns, submit_ns, start_ns, end_ns;
-    uint64_t bytes; ///< of all operands, each once, a repeated element once
-    uint64_t flops; ///< of matrix products; 0 elsewhere
+    uint64_t bytes;         ///< of all operands, each once, a repeated element once
+    uint64_t flops;         ///< of matrix products; 0 elsewhere
     uint64_t stream_number; ///< counts the device's streams from 0
 } cbk_profile_record;
 

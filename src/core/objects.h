@@ -42,7 +42,7 @@ struct cbk_device {
     cbk_backend *backend;
     void *handle;
     atomic_uint default_float, default_int, default_bool;
-    atomic_bool started; ///< an operation ran: the defaults are fixed
+    atomic_bool started;    ///< an operation ran: the defaults are fixed
     atomic_bool has_failed; ///< enqueued work did: storages have to be asked about
     atomic_ullong stream_count;
 };

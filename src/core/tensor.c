@@ -63,8 +63,7 @@ static cbk_status create_quantized(cbk_stream *stream, const cbk_tensor_params *
     if (params->flags != 0) {
         return cbk_fail(CBK_ERROR_INVALID_ARGUMENT, 0, "a quantized tensor has no padded rows");
     }
-    cbk_status status =
-        cbk_read_struct(params->quant, "cbk_quant", &quant, (uint32_t)sizeof quant);
+    cbk_status status = cbk_read_struct(params->quant, "cbk_quant", &quant, (uint32_t)sizeof quant);
     if (status == CBK_OK) {
         status = cbk_meta_init(&meta, CBK_DTYPE_U8, params->rank, params->shape);
     }

@@ -23,8 +23,7 @@ void cbk_ocl_stream_destroy(void *self, void *stream);
 
 // transfer.c
 cbk_status cbk_ocl_write(void *self, void *stream, const cbk_tensor *tensor, const void *data);
-cbk_status cbk_ocl_read(void *self, void *stream, const cbk_backend_read *requests,
-                        uint32_t count);
+cbk_status cbk_ocl_read(void *self, void *stream, const cbk_backend_read *requests, uint32_t count);
 cbk_status cbk_ocl_read_async(void *self, void *stream, const cbk_backend_read *requests,
                               uint32_t count, void **out_event);
 

@@ -18,8 +18,7 @@ static cbk_status half_usage(struct cbk_ocl_device *device, uint32_t *out_usage)
     return status;
 }
 
-static cbk_status plain_usage(struct cbk_ocl_device *device, cbk_dtype dtype,
-                              uint32_t *out_usage) {
+static cbk_status plain_usage(struct cbk_ocl_device *device, cbk_dtype dtype, uint32_t *out_usage) {
     *out_usage = 0;
     switch (dtype) {
     case CBK_DTYPE_F16:

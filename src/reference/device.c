@@ -109,8 +109,8 @@ cbk_status cbk_ref_dtype_usage(void *self, void *device, cbk_dtype dtype, const 
                                uint32_t *out_usage) {
     (void)self, (void)device, (void)quant;
     bool is_stored = cbk_dtype_size(dtype) != 0 || dtype == CBK_DTYPE_QUANT;
-    bool is_computed = is_stored && dtype != CBK_DTYPE_QUANT && dtype != CBK_DTYPE_F8E4M3 && dtype != CBK_DTYPE_F8E5M2 &&
-                       cbk_ref_kind_of(dtype) != CBK_REF_BOOL;
+    bool is_computed = is_stored && dtype != CBK_DTYPE_QUANT && dtype != CBK_DTYPE_F8E4M3 &&
+                       dtype != CBK_DTYPE_F8E5M2 && cbk_ref_kind_of(dtype) != CBK_REF_BOOL;
     *out_usage = (is_stored ? CBK_USAGE_STORAGE : 0) | (is_computed ? CBK_USAGE_ARITHMETIC : 0);
     return CBK_OK;
 }
@@ -273,8 +273,7 @@ cbk_status cbk_ref_read(void *self, void *handle, const cbk_backend_read *reques
         struct cbk_ref_view from = cbk_ref_view_of(requests[r].tensor);
         int64_t size = cbk_dtype_size(from.dtype);
         if (from.dtype == CBK_DTYPE_QUANT)
-            memcpy(requests[r].data, from.data,
-                   (size_t)cbk_tensor_data_bytes(requests[r].tensor));
+            memcpy(requests[r].data, from.data, (size_t)cbk_tensor_data_bytes(requests[r].tensor));
         for (int64_t i = 0; i < from.count; i++)
             memcpy((char *)requests[r].data + i * size, from.data + cbk_ref_at(&from, i) * size,
                    (size_t)size);

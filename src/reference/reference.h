@@ -44,7 +44,7 @@ struct cbk_ref_stream {
     int64_t index, index_limit;      ///< the first offender and the length it was held against
     bool is_prepared;                ///< for a capture
     struct cbk_ref_graph *recording; ///< while the stream captures
-    cbk_profile_function profile; ///< NULL: none is on
+    cbk_profile_function profile;    ///< NULL: none is on
     void *profile_user_data;
 };
 

@@ -43,8 +43,7 @@ static void fill_caps(struct cbk_rt_device *device) {
     cl_bool is_unified = CL_FALSE;
     (void)device->cl->clGetDeviceInfo(device->id, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof doubles,
                                       &doubles, NULL);
-    (void)device->cl->clGetDeviceInfo(device->id, HALF_FP_CONFIG, sizeof halves, &halves,
-                                      NULL);
+    (void)device->cl->clGetDeviceInfo(device->id, HALF_FP_CONFIG, sizeof halves, &halves, NULL);
     (void)device->cl->clGetDeviceInfo(device->id, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof is_unified,
                                       &is_unified, NULL);
     device->caps = (struct cbk_rt_caps){

@@ -203,7 +203,7 @@ static cbk_status launch_combine(struct reduction *r, const struct partials *fro
     struct cbk_rt_launch launch;
     struct reduce_args args = r->args;
     args.chunks = from->chunks;
-    args.tail = run; // CPU form: results per work-item
+    args.tail = run;               // CPU form: results per work-item
     r->program.is_aligned = false; // of no meaning here: one program
     cbk_status status = make_launch(r, "reduce_combine", groups, &launch);
     if (status != CBK_OK) return status;

@@ -40,9 +40,9 @@ static void describe(const struct cbk_rt_spec *spec, struct cbk_rt_text *defines
                     scan_ops[program->op], cbk_ocl_dtype_word(program->x),
                     cbk_ocl_dtype_word(program->y), cbk_ocl_class_word(program->y),
                     cbk_ocl_dtype_word(program->accumulator),
-                    program->is_gpu      ? 4
-                    : is_wide(program)   ? 8
-                                         : 16,
+                    program->is_gpu    ? 4
+                    : is_wide(program) ? 8
+                                       : 16,
                     program->has_index64 ? "long" : "int");
     if (program->is_gpu)
         cbk_rt_text_add(defines, " -DGROUP=%u -DN=%u", (unsigned)program->group,
