@@ -46,6 +46,7 @@ ops_index_more 20 embedding_backward f64|gather_nd|one_hot|scatter_nd|select
 ops_grid_sample 20
 ops_random 14 uniform|normal|bernoulli|integer
 ops_random 1 categorical f32[7]|categorical f32[3,65]|categorical f32[2,3,1000]
+ops_linalg 1 f32 random offset 3 2|f32 dominant contiguous 3 6 6
 ops_matmul 1 matmul f32[3,16,24]|matmul f32[1,300]|matmul f32[130,70]|matmul i8[33,65]|matmul bf16[21,1]|matmul f32[2,3,9,5]
 ROWS
 }

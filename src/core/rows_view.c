@@ -45,7 +45,8 @@ static cbk_status resolve_shape(const cbk_tensor_meta *x, cbk_shape_params *para
         }
     }
     if (open >= 0) {
-        if (known == 0) return fail_reshape(x, params, "-1 is not determined beside a 0");
+        if (fits && known == 0)
+            return fail_reshape(x, params, "-1 is not determined beside a 0");
         if (!fits || x->element_count % known != 0) {
             return fail_reshape(x, params, "the known lengths do not divide the element count");
         }

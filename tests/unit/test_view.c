@@ -307,6 +307,9 @@ static void reshape(void **state) {
     assert_status(CBK_ERROR_SHAPE, cbk_reshape(mock.stream, x, 2, (int64_t[]){-2, -12}, &out));
     assert_status(CBK_ERROR_SHAPE,
                   cbk_reshape(mock.stream, x, 3, (int64_t[]){INT64_MAX, INT64_MAX, 24}, &out));
+    const int64_t wrapping[3] = {-1, (int64_t)1 << 32, (int64_t)1 << 32}; // to 0, modulo 2^64
+    assert_status(CBK_ERROR_SHAPE, cbk_reshape(mock.stream, x, 3, wrapping, &out));
+    assert_non_null(strstr(cbk_last_error_message(), "do not divide the element count"));
     const int64_t nine[9] = {1, 1, 1, 1, 1, 1, 1, 1, 24};
     assert_status(CBK_ERROR_SHAPE, cbk_reshape(mock.stream, x, 9, nine, &out));
     assert_status(CBK_ERROR_INVALID_ARGUMENT, cbk_reshape(mock.stream, x, 1, NULL, &out));
