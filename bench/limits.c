@@ -1,12 +1,15 @@
 /// limits.c: the machine's own limits, by the plainest code that reaches them.
 ///
-/// CPUs: one thread per core running a C loop, with ordinary and with streaming stores; the faster
-/// counts. GPUs: a kernel of one 16-byte access per work-item and array.
+/// CPUs: one thread per core running a C loop over large pages, with ordinary and with streaming
+/// stores; the faster counts. GPUs: a kernel of one 16-byte access per work-item and array.
+#define _GNU_SOURCE // threads that stay on a core
 #include "bench.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "opencl.h"
@@ -20,6 +23,42 @@
 
 // ---- CPU -------------------------------------------------------------------------------------
 
+static int cpu_threads(void) {
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count < 1 ? 1 : count > MAX_THREADS ? MAX_THREADS : (int)count;
+}
+
+/// Binds threads made with `attributes` to the n-th core that this process may use. A scheduler may
+/// leave a new thread on the core of the one that made it for as long as a loop takes.
+static void bind_to_core(pthread_attr_t *attributes, int n) {
+#ifdef __linux__
+    cpu_set_t allowed, core;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &allowed) && n-- == 0) {
+            CPU_ZERO(&core);
+            CPU_SET(i, &core);
+            (void)pthread_attr_setaffinity_np(attributes, sizeof core, &core);
+        }
+#else
+    (void)attributes, (void)n;
+#endif
+}
+
+/// work(arguments + i * size) on core i, for all of them at once.
+static void run_on_cores(void *(*work)(void *argument), void *arguments, size_t size, int threads) {
+    pthread_t thread[MAX_THREADS];
+    for (int i = 0; i < threads; i++) {
+        pthread_attr_t attributes;
+        if (pthread_attr_init(&attributes) != 0) abort();
+        bind_to_core(&attributes, i);
+        if (pthread_create(&thread[i], &attributes, work, (char *)arguments + (size_t)i * size))
+            abort();
+        (void)pthread_attr_destroy(&attributes);
+    }
+    for (int i = 0; i < threads; i++) pthread_join(thread[i], NULL);
+}
+
 /// One thread's part of the loop out[i] = in0[i] + in1[i] (as many of them as there are).
 struct part {
     const float *in[2];
@@ -31,6 +70,7 @@ struct part {
 };
 
 #define LANES 8
+#define FETCH_AHEAD 1024 // elements
 typedef float lanes __attribute__((vector_size(LANES * sizeof(float)), aligned(4)));
 
 static void loop_plain(struct part *p) {
@@ -39,6 +79,8 @@ static void loop_plain(struct part *p) {
         lanes v0 = zero, v1 = zero, v2 = zero, v3 = zero;
         for (int r = 0; r < p->reads; r++) {
             const lanes *in = (const lanes *)(p->in[r] + i);
+            __builtin_prefetch(p->in[r] + i + FETCH_AHEAD, 0, 2);
+            __builtin_prefetch(p->in[r] + i + FETCH_AHEAD + 2 * LANES, 0, 2);
             v0 += in[0], v1 += in[1], v2 += in[2], v3 += in[3];
         }
         if (p->writes > 0) {
@@ -57,11 +99,25 @@ __attribute__((target("avx"))) static void loop_streaming(struct part *p) {
     for (size_t i = 0; i < p->count; i += 2 * LANES) {
         __m256 v0 = _mm256_setzero_ps(), v1 = v0;
         for (int r = 0; r < p->reads; r++) {
+            _mm_prefetch((const char *)(p->in[r] + i + FETCH_AHEAD), _MM_HINT_T1);
             v0 = _mm256_add_ps(v0, _mm256_loadu_ps(p->in[r] + i));
             v1 = _mm256_add_ps(v1, _mm256_loadu_ps(p->in[r] + i + LANES));
         }
         _mm256_stream_ps(p->out + i, v0);
         _mm256_stream_ps(p->out + i + LANES, v1);
+    }
+    _mm_sfence();
+}
+
+/// The same by whole lines.
+__attribute__((target("avx512f"))) static void loop_lines(struct part *p) {
+    for (size_t i = 0; i < p->count; i += 2 * LANES) {
+        __m512 v = _mm512_setzero_ps();
+        for (int r = 0; r < p->reads; r++) {
+            _mm_prefetch((const char *)(p->in[r] + i + FETCH_AHEAD), _MM_HINT_T1);
+            v = _mm512_add_ps(v, _mm512_loadu_ps(p->in[r] + i));
+        }
+        _mm512_stream_ps(p->out + i, v);
     }
     _mm_sfence();
 }
@@ -71,7 +127,10 @@ static void *run_part(void *argument) {
     struct part *p = argument;
 #ifdef HAS_STREAMING
     if (p->streaming) {
-        loop_streaming(p);
+        if (__builtin_cpu_supports("avx512f"))
+            loop_lines(p);
+        else
+            loop_streaming(p);
         return NULL;
     }
 #endif
@@ -86,16 +145,18 @@ struct cpu_loop {
 
 static void run_loop(void *state) {
     struct cpu_loop *loop = state;
-    pthread_t thread[MAX_THREADS];
-    for (int i = 1; i < loop->threads; i++)
-        if (pthread_create(&thread[i], NULL, run_part, &loop->parts[i]) != 0) abort();
-    run_part(&loop->parts[0]);
-    for (int i = 1; i < loop->threads; i++) pthread_join(thread[i], NULL);
+    run_on_cores(run_part, loop->parts, sizeof *loop->parts, loop->threads);
 }
 
-static int cpu_threads(void) {
-    long count = sysconf(_SC_NPROCESSORS_ONLN);
-    return count < 1 ? 1 : count > MAX_THREADS ? MAX_THREADS : (int)count;
+/// An array of touched pages, large ones where the system has them; NULL: there is no memory.
+static float *make_array(size_t bytes, int value) {
+    const size_t large_page = (size_t)2 << 20;
+    void *array = NULL;
+    if (posix_memalign(&array, large_page, bytes) != 0) return NULL;
+#ifdef MADV_HUGEPAGE
+    (void)madvise(array, bytes, MADV_HUGEPAGE);
+#endif
+    return memset(array, value, bytes);
 }
 
 static double cpu_bandwidth(int reads, int writes, size_t bytes) {
@@ -106,8 +167,8 @@ static double cpu_bandwidth(int reads, int writes, size_t bytes) {
     double best = 0;
     if (count == 0) return 0;
     for (int a = 0; a < 3; a++) {
-        if (posix_memalign((void **)&array[a], 4096, bytes) != 0) goto done;
-        memset(array[a], a + 1, bytes); // touch the pages
+        array[a] = make_array(bytes, a + 1);
+        if (array[a] == NULL) goto done;
     }
     for (int streaming = 0; streaming < 2; streaming++) {
 #ifdef HAS_STREAMING
@@ -148,13 +209,8 @@ __attribute__((target("avx2,fma"))) static void *fma_chains(void *argument) {
 }
 
 static void run_chains(void *state) {
-    int threads = *(int *)state;
     float sink[MAX_THREADS][LANES];
-    pthread_t thread[MAX_THREADS];
-    for (int i = 1; i < threads; i++)
-        if (pthread_create(&thread[i], NULL, fma_chains, sink[i]) != 0) abort();
-    fma_chains(sink[0]);
-    for (int i = 1; i < threads; i++) pthread_join(thread[i], NULL);
+    run_on_cores(fma_chains, sink, sizeof *sink, *(int *)state);
 }
 
 static double cpu_flops(void) {
